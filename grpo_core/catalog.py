@@ -1,0 +1,265 @@
+"""From a name to a reward: `Catalog` resolves what a config's `use` or a script hands over.
+
+Accepted are `<entry>/<reward>` of an installed plugin, `<distribution>:<entry>/<reward>` where two
+distributions share an entry, `package.module:attr`, `path/file.py:attr`, and callables: tagged
+ones, and untagged functions in TRL's style.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from packaging.utils import canonicalize_name
+
+from grpo_core.discovery import Plugin, PluginFilter, find_plugins, load
+from grpo_core.errors import PluginError, UnknownRewardError, listed, near
+from grpo_core.reward import RewardInfo, info_of, is_tagged, reward_name
+
+# `attr` of module:attr and file.py:attr never holds a slash, so the forms cannot be confused.
+_INSTALLED = re.compile(r"(?:(?P<dist>[^:/\\]+):)?(?P<entry>[^:/\\]+)/(?P<reward>[^:/\\]+)")
+_PLUGIN_PREFIX = "grpo-reward-"
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A reward that was found.
+
+    Attributes:
+        name: Full name: `math/answer_equals`, `pkg.mod:attr`, `file.py:attr`, or a function's own.
+        target: The function or class.
+        info: What it declares; None for an untagged function in TRL's style.
+        origin: Distribution with version, or where the code lies; errors name it.
+        distribution: Name of the distribution, or "" where the code belongs to none.
+        version: Version of the distribution, or "".
+    """
+
+    name: str
+    target: Callable[..., Any]
+    info: RewardInfo | None
+    origin: str
+    distribution: str = ""
+    version: str = ""
+
+    @property
+    def source_hash(self) -> str | None:
+        """SHA-256 of the file that holds the code, or None where there is no file."""
+        try:
+            file = inspect.getsourcefile(inspect.unwrap(self.target)) if self.target else None
+        except TypeError:
+            file = inspect.getsourcefile(type(self.target))
+        if file is None or not Path(file).is_file():
+            return None
+        return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+
+
+class Catalog:
+    """The installed plugins, loaded one by one as their rewards are asked for."""
+
+    def __init__(self, chosen: PluginFilter | None = None) -> None:
+        """Reads the metadata of the installed plugins; imports none.
+
+        Args:
+            chosen: Which distributions may be used; default: what the environment says.
+        """
+        self.plugins = find_plugins(chosen)
+
+    def load_all(self) -> list[Plugin]:
+        """Imports every plugin that may be used; returns all, with state and reason."""
+        for plugin in self.plugins:
+            load(plugin)
+        return self.plugins
+
+    def broken(self) -> list[Plugin]:
+        """Plugins known to be unusable: failed, incompatible or ambiguous; not the blocked ones."""
+        return [p for p in self.plugins if p.state in ("failed", "incompatible", "ambiguous")]
+
+    def names(self) -> list[str]:
+        """Full names of the rewards of all loaded plugins, sorted."""
+        return sorted(
+            f"{p.entry}/{name}" for p in self.plugins if p.state == "loaded" for name in p.rewards
+        )
+
+    def resolve(
+        self, use: str | Callable[..., Any], *, folder: Path | None = None, bare: bool = False
+    ) -> Resolved:
+        """Finds a reward.
+
+        Args:
+            use: A name in one of the forms of this module, or a callable.
+            folder: What a relative `file.py:attr` is relative to; default: working directory.
+            bare: Also take a reward's bare name if one installed plugin has it.
+
+        Raises:
+            UnknownRewardError: Nothing answers to the name; the text holds near names, what is
+                installed and what failed to load.
+            PluginError: The plugin is broken, incompatible, ambiguous or blocked.
+        """
+        if not isinstance(use, str):
+            return _from_callable(use)
+        if match := _INSTALLED.fullmatch(use.strip()):
+            return self._installed(use.strip(), match["dist"], match["entry"], match["reward"])
+        if ":" in use:
+            return _from_path(use.strip(), folder)
+        return self._bare(use.strip(), accept=bare)
+
+    def _installed(self, use: str, dist: str | None, entry: str, reward: str) -> Resolved:
+        candidates = [p for p in self.plugins if p.entry == entry]
+        if dist is not None:
+            wanted = canonicalize_name(dist)
+            candidates = [p for p in candidates if canonicalize_name(p.distribution) == wanted]
+        usable = [p for p in candidates if p.state in ("found", "loaded")]
+        if dist is not None:  # naming the distribution settles the clash
+            usable += [p for p in candidates if p.state == "ambiguous"]
+        if not usable:
+            if not candidates:
+                raise self._unknown(use)
+            raise PluginError(
+                f"reward {use!r} cannot be used: "
+                + "; ".join(f"{p.label} is {p.state}: {p.reason}" for p in candidates)
+            )
+        plugin = usable[0]
+        load(plugin)
+        if plugin.state == "failed":
+            raise PluginError(
+                f"reward {use!r} cannot be used: plugin {plugin.entry!r} of {plugin.label} failed "
+                f"to load: {plugin.reason}"
+            )
+        if reward not in plugin.rewards:
+            raise UnknownRewardError(
+                f"no reward {use!r}: {plugin.label} has no {reward!r}."
+                f"{near(reward, plugin.rewards)} It has: "
+                f"{listed(f'{entry}/{name}' for name in plugin.rewards)}."
+            )
+        info = plugin.rewards[reward]
+        return Resolved(
+            f"{entry}/{reward}",
+            info.target,
+            info,
+            plugin.label,
+            plugin.distribution,
+            plugin.version,
+        )
+
+    def _bare(self, name: str, *, accept: bool) -> Resolved:
+        self.load_all()
+        full = [n for n in self.names() if n.split("/", 1)[1] == name]
+        if len(full) == 1 and accept:
+            return self.resolve(full[0])
+        if len(full) == 1:
+            raise UnknownRewardError(f"{name!r} is a bare name; write the full one: {full[0]!r}.")
+        if full:
+            raise UnknownRewardError(f"{name!r} is a bare name; write one of: {listed(full)}.")
+        raise self._unknown(name)
+
+    def _unknown(self, use: str) -> UnknownRewardError:
+        self.load_all()
+        names = self.names()
+        hint = near(use, names)
+        if not hint and "/" not in use:
+            hint = near(use, [n.split("/", 1)[1] for n in names])
+        text = f"no reward {use!r}.{hint} Installed: {listed(names)}."
+        kept_out = [p for p in self.plugins if p.state != "loaded"]
+        if kept_out:
+            text += " Not loaded: " + "; ".join(
+                f"{p.entry} of {p.label} ({p.state}: {p.reason})" for p in kept_out
+            )
+            text += "."
+        if "/" in use and not hint:
+            entry = use.split("/", 1)[0].split(":")[-1]
+            if not any(p.entry == entry for p in self.plugins):
+                text += f" If a plugin {entry!r} exists: pip install {_PLUGIN_PREFIX}{entry}"
+        return UnknownRewardError(text)
+
+
+def _from_callable(target: Callable[..., Any]) -> Resolved:
+    if not callable(target):
+        raise UnknownRewardError(
+            f"a reward is a name or a callable, got {type(target).__name__}: {target!r}"
+        )
+    if is_tagged(target) and not isinstance(target, type) and not inspect.isroutine(target):
+        # An instance of a tagged class: its options are set, so it is used as it is.
+        raise UnknownRewardError(
+            f"got an instance of the reward class {type(target).__name__!r}; hand over the class "
+            f"itself and put its arguments into options"
+        )
+    name = _callable_name(target)
+    if name.startswith("<"):
+        name = name.strip("<>")
+    module = getattr(target, "__module__", None) or type(target).__module__
+    origin = f"function in {module}" if inspect.isroutine(target) else f"callable in {module}"
+    info = info_of(target) if is_tagged(target) else None
+    return Resolved(name, target, info, origin)
+
+
+def _callable_name(target: Callable[..., Any]) -> str:
+    while hasattr(target, "func") and not hasattr(target, "__name__"):  # functools.partial
+        target = target.func
+    return reward_name(target)
+
+
+def _from_path(use: str, folder: Path | None) -> Resolved:
+    where, _, attr = use.rpartition(":")
+    if where.endswith(".py"):
+        path = Path(where)
+        path = path if path.is_absolute() else (folder or Path.cwd()) / path
+        module = _import_file(path, use)
+        origin = f"file {path}"
+    else:
+        module = _import_module(where, use)
+        origin = f"module {where}"
+    target: Any = module
+    for part in attr.split("."):
+        if not part or not hasattr(target, part):
+            offered = [n for n, v in vars(module).items() if callable(v) and not n.startswith("_")]
+            raise UnknownRewardError(
+                f"no reward {use!r}: {origin} has no attribute {attr!r}.{near(attr, offered)}"
+            )
+        target = getattr(target, part)
+    resolved = _from_callable(target)
+    return Resolved(use, resolved.target, resolved.info, origin)
+
+
+def _import_module(name: str, use: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as exc:  # the module is the user's; whatever it raises is the reason
+        raise UnknownRewardError(
+            f"no reward {use!r}: module {name!r} cannot be imported: {type(exc).__name__}: {exc}"
+        ) from exc
+
+
+def _import_file(path: Path, use: str) -> ModuleType:
+    path = path.resolve()
+    if not path.is_file():
+        raise UnknownRewardError(f"no reward {use!r}: there is no file {path}")
+    # One module per file, under a name of its own: two files may both be called rewards.py.
+    name = f"grpo_file_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}_{path.stem}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as exc:  # the file is the user's; whatever it raises is the reason
+        del sys.modules[name]
+        raise UnknownRewardError(
+            f"no reward {use!r}: {path} cannot be imported: {type(exc).__name__}: {exc}"
+        ) from exc
+    return module

@@ -1,0 +1,213 @@
+"""Binds a reward's inputs to columns, constants and files, and reads them for a row."""
+
+from __future__ import annotations
+
+import collections.abc
+import hashlib
+import json
+import types
+import typing
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Union
+
+from grpo_core.errors import Problem, listed, near
+from grpo_core.outcome import Outcome
+from grpo_core.reward import Parameter, RewardInfo
+
+_CONTAINERS = (
+    dict,
+    list,
+    tuple,
+    set,
+    collections.abc.Mapping,
+    collections.abc.Sequence,
+    collections.abc.MutableMapping,
+    collections.abc.MutableSequence,
+)
+
+
+@dataclass(frozen=True)
+class Column:
+    """An input read from a column of the data set.
+
+    Attributes:
+        input: Name of the reward's parameter.
+        column: Name of the column.
+        decode: True if JSON text in the column is decoded, since the type is a dict or list.
+        takes_none: True if the type admits None; else a row with None is skipped.
+        required: True if the parameter has no default.
+    """
+
+    input: str
+    column: str
+    decode: bool
+    takes_none: bool
+    required: bool
+
+
+@dataclass(frozen=True)
+class InputPlan:
+    """Where each input of one reward comes from.
+
+    Attributes:
+        columns: Inputs read from the row.
+        constants: Inputs that are the same for every row, by name.
+        files: SHA-256 of each file a constant was read from, by path.
+    """
+
+    columns: tuple[Column, ...] = ()
+    constants: Mapping[str, Any] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    def read(self, row: Mapping[str, Any]) -> dict[str, Any] | Outcome:
+        """Returns the inputs for a row, or the outcome if the row lacks or spoils one."""
+        inputs = dict(self.constants)
+        for source in self.columns:
+            if source.column not in row:
+                if source.required:
+                    return Outcome(
+                        None, "failed", f"input {source.input!r}: no column {source.column!r}"
+                    )
+                continue
+            value = row[source.column]
+            if value is None and not source.takes_none:
+                if not source.required:
+                    continue
+                return Outcome(
+                    None, "skipped", f"input {source.input!r} is None (column {source.column!r})"
+                )
+            if source.decode and isinstance(value, str):
+                try:
+                    value = json.loads(value)
+                except ValueError as exc:
+                    return Outcome(
+                        None,
+                        "failed",
+                        f"input {source.input!r}: column {source.column!r} holds no JSON: {exc}",
+                    )
+            inputs[source.input] = value
+        return inputs
+
+
+def plan_inputs(
+    info: RewardInfo,
+    bound: Mapping[str, Any],
+    *,
+    columns: Collection[str] | None = None,
+    folder: Path | None = None,
+    where: str = "inputs",
+) -> tuple[InputPlan, list[Problem]]:
+    """Decides where each input of a reward comes from.
+
+    Args:
+        info: The reward's declaration.
+        bound: By input: a column's name, `{"value": ...}` or `{"file": "path"}`. An input that is
+            not named here is the column of its name.
+        columns: The columns there are, or None if they are not known yet.
+        folder: What a relative file is relative to; default: the working directory.
+        where: Path of the bindings, for the problems.
+
+    Returns:
+        The plan and the problems found, all of them.
+    """
+    declared = {p.name: p for p in info.inputs}
+    problems = [
+        Problem(
+            f"{where}.{name}",
+            f"{info.name!r} has no such input.{near(name, declared)} "
+            f"Inputs are {listed(declared)}.",
+        )
+        for name in bound
+        if name not in declared
+    ]
+    sources = []
+    constants: dict[str, Any] = {}
+    files: dict[str, str] = {}
+    for parameter in info.inputs:
+        at = f"{where}.{parameter.name}"
+        source = bound.get(parameter.name, parameter.name)
+        if isinstance(source, str):
+            if columns is not None and source not in columns:
+                if not parameter.required and parameter.name not in bound:
+                    continue
+                problems.append(Problem(at, _no_column(info.name, parameter, source, columns)))
+            sources.append(_column(parameter, source))
+        elif not isinstance(source, Mapping) or len(source) != 1:
+            problems.append(
+                Problem(
+                    at,
+                    "expected a column's name, { value = … } or { file = "
+                    f'"path" }}, got {source!r}',
+                )
+            )
+        elif "value" in source:
+            constants[parameter.name] = source["value"]
+        elif "file" in source:
+            read = _read_file(at, source["file"], folder, problems)
+            if read is not None:
+                constants[parameter.name], path, digest = read
+                files[path] = digest
+        elif "reward" in source:
+            problems.append(Problem(at, "binding an input to another reward is not supported yet"))
+        else:
+            problems.append(
+                Problem(at, f"unknown source {next(iter(source))!r}; use value or file")
+            )
+    return InputPlan(tuple(sources), constants, files), problems
+
+
+def _column(parameter: Parameter, column: str) -> Column:
+    kinds = _alternatives(parameter.annotation)
+    return Column(
+        input=parameter.name,
+        column=column,
+        decode=str not in kinds and any(_is_container(k) for k in kinds),
+        takes_none=parameter.annotation is Any
+        or parameter.annotation is object
+        or type(None) in kinds,
+        required=parameter.required,
+    )
+
+
+def _alternatives(annotation: Any) -> tuple[Any, ...]:
+    """The members of a union, or the annotation itself; Annotated is looked through."""
+    origin = typing.get_origin(annotation)
+    if origin is typing.Annotated:
+        return _alternatives(typing.get_args(annotation)[0])
+    if origin is Union or isinstance(annotation, types.UnionType):
+        return tuple(k for a in typing.get_args(annotation) for k in _alternatives(a))
+    if annotation is None:
+        return (type(None),)
+    return (annotation,)
+
+
+def _is_container(kind: Any) -> bool:
+    return (typing.get_origin(kind) or kind) in _CONTAINERS or typing.is_typeddict(kind)
+
+
+def _no_column(reward: str, parameter: Parameter, column: str, columns: Collection[str]) -> str:
+    return (
+        f"{reward!r} reads column {column!r}, which the data does not have."
+        f"{near(column, columns)} Columns are {listed(columns)}. Bind it: "
+        f'inputs = {{ {parameter.name} = "<column>" }}'
+    )
+
+
+def _read_file(
+    where: str, name: object, folder: Path | None, problems: list[Problem]
+) -> tuple[Any, str, str] | None:
+    """Reads a constant from a file: JSON if it is called .json, else its text."""
+    path = (folder or Path.cwd()) / str(name)
+    try:
+        data = path.read_bytes()
+        text = data.decode("utf-8")
+        value = json.loads(text) if path.suffix == ".json" else text
+    except OSError as exc:
+        problems.append(Problem(where, f"file {path} cannot be read: {exc.strerror}"))
+    except ValueError as exc:
+        problems.append(Problem(where, f"file {path} is not what it should be: {exc}"))
+    else:
+        return value, str(path), hashlib.sha256(data).hexdigest()
+    return None

@@ -1,0 +1,148 @@
+"""`load_reward`: one reward outside training, with the same checks and outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from grpo_core.catalog import Catalog, Resolved
+from grpo_core.completion import Completion
+from grpo_core.errors import ConfigError, NotSupportedYetError, Problem, listed, near
+from grpo_core.inputs import plan_inputs
+from grpo_core.options import build
+from grpo_core.outcome import Outcome
+from grpo_core.scoring.inline import SampleReward
+from grpo_core.scoring.trl_style import TrlBatch, TrlFunction
+
+
+class SingleReward:
+    """One reward, ready to be called on texts, chats or `Completion` objects.
+
+    Attributes:
+        name: Full name.
+        resolved: What the name led to.
+    """
+
+    def __init__(self, resolved: Resolved, options: Mapping[str, Any]) -> None:
+        """Builds the reward.
+
+        Raises:
+            ConfigError: An option is wrong, or an untagged function was given some.
+        """
+        self.resolved = resolved
+        self.name = resolved.name
+        info = resolved.info
+        self._runner: SampleReward | TrlFunction
+        if info is None:
+            if options:
+                raise ConfigError(f"{self.name!r} is an untagged function and takes no options")
+            self._runner = TrlFunction(resolved.target, resolved.name)
+        else:
+            built = build(info, options)
+            plan, _ = plan_inputs(info, {})
+            self._runner = SampleReward(built.function, plan, built.low, built.high, built.needs)
+
+    def __call__(self, completion: object, **inputs: Any) -> Outcome:
+        """Scores one completion.
+
+        Args:
+            completion: A text, a list of messages, or a `Completion`.
+            **inputs: The reward's inputs, by name; `prompt` may be given too.
+
+        Raises:
+            ConfigError: An input is missing or unknown.
+        """
+        return self.batch([completion], **{name: [value] for name, value in inputs.items()})[0]
+
+    def batch(self, completions: Sequence[object], **inputs: Sequence[Any]) -> list[Outcome]:
+        """Scores several completions.
+
+        Args:
+            completions: B texts, lists of messages, or `Completion` objects.
+            **inputs: By name, B values each; `prompt` may be given too.
+
+        Returns:
+            B outcomes, in order.
+
+        Raises:
+            ConfigError: An input is missing, unknown, or not B long.
+        """
+        completions = list(completions)
+        columns = {name: list(values) for name, values in inputs.items()}
+        self._check(columns, completions)
+        made = []
+        for i, completion in enumerate(completions):
+            row = {name: values[i] for name, values in columns.items()}
+            if isinstance(completion, Completion):
+                made.append(completion.with_columns({**completion.columns, **row}))
+            else:
+                made.append(Completion.from_data(completion, row.get("prompt", ""), columns=row))
+        if isinstance(self._runner, TrlFunction):
+            return self._runner.score(TrlBatch.from_completions(made))[0]
+        return self._runner.score(made)[0]
+
+    def _check(self, columns: Mapping[str, list[Any]], completions: list[object]) -> None:
+        n = len(completions)
+        problems = [
+            Problem(name, f"expected {n} values, one for each completion, got {len(values)}")
+            for name, values in columns.items()
+            if len(values) != n
+        ]
+        known = set(columns).union(
+            *(c.columns for c in completions if isinstance(c, Completion)), ()
+        )
+        info = self.resolved.info
+        if info is None:
+            assert isinstance(self._runner, TrlFunction)
+            problems += self._runner.problems(known, self.name)
+        else:
+            declared = [p.name for p in info.inputs]
+            problems += [
+                Problem(
+                    name,
+                    f"{self.name!r} has no such input.{near(name, declared)} "
+                    f"Inputs are {listed(declared)}.",
+                )
+                for name in columns
+                if name not in declared and name != "prompt"
+            ]
+            problems += [
+                Problem(p.name, f"{self.name!r} needs this input ({p.type_name}); it is missing")
+                for p in info.inputs
+                if p.required and p.name not in known
+            ]
+        if problems:
+            raise ConfigError(problems, f"the call of {self.name!r}")
+
+
+def load_reward(
+    use: str | Callable[..., Any],
+    *,
+    options: Mapping[str, Any] | None = None,
+    catalog: Catalog | None = None,
+    folder: Path | None = None,
+    **not_yet: Any,
+) -> SingleReward:
+    """Returns one reward, ready to be called outside training.
+
+    Args:
+        use: Full or bare name of an installed reward, `package.module:attr`, `file.py:attr`, or a
+            function.
+        options: The reward's own options.
+        catalog: The installed plugins; default: as the environment says.
+        folder: What a relative `file.py:attr` is relative to; default: the working directory.
+        **not_yet: Engine settings that later versions will take, such as `timeout_s`; refused.
+
+    Raises:
+        UnknownRewardError: Nothing answers to the name.
+        PluginError: Its plugin cannot be used.
+        ConfigError: An option is wrong or not supported yet.
+    """
+    if not_yet:
+        engine = ("timeout_s", "isolation", "on_error", "on_timeout", "retries", "concurrency")
+        if unknown := [k for k in not_yet if k not in engine]:
+            raise TypeError(f"load_reward got an unexpected argument {unknown[0]!r}")
+        raise NotSupportedYetError([Problem(k, "is not supported yet") for k in not_yet])
+    catalog = Catalog() if catalog is None else catalog
+    return SingleReward(catalog.resolve(use, folder=folder, bare=True), options or {})
