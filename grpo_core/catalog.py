@@ -7,6 +7,7 @@ ones, and untagged functions in TRL's style.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib
 import importlib.util
@@ -21,7 +22,7 @@ from typing import Any
 
 from packaging.utils import canonicalize_name
 
-from grpo_core.discovery import Plugin, PluginFilter, find_plugins, load
+from grpo_core.discovery import ENTRY_NAME, Plugin, PluginFilter, find_plugins, load
 from grpo_core.errors import PluginError, UnknownRewardError, listed, near
 from grpo_core.reward import RewardInfo, info_of, is_tagged, reward_name
 
@@ -53,10 +54,13 @@ class Resolved:
     @property
     def source_hash(self) -> str | None:
         """SHA-256 of the file that holds the code, or None where there is no file."""
+        target = inspect.unwrap(_without_partial(self.target))
+        if not inspect.isroutine(target) and not isinstance(target, type):
+            target = type(target)
         try:
-            file = inspect.getsourcefile(inspect.unwrap(self.target)) if self.target else None
-        except TypeError:
-            file = inspect.getsourcefile(type(self.target))
+            file = inspect.getsourcefile(target)
+        except (TypeError, OSError):  # a builtin, or a class typed at a prompt
+            file = None
         if file is None or not Path(file).is_file():
             return None
         return hashlib.sha256(Path(file).read_bytes()).hexdigest()
@@ -100,55 +104,53 @@ class Catalog:
             bare: Also take a reward's bare name if one installed plugin has it.
 
         Raises:
-            UnknownRewardError: Nothing answers to the name; the text holds near names, what is
-                installed and what failed to load.
+            UnknownRewardError: Nothing usable answers to the name; the text holds near names, what
+                is installed and what failed to load.
             PluginError: The plugin is broken, incompatible, ambiguous or blocked.
         """
         if not isinstance(use, str):
             return _from_callable(use)
-        if match := _INSTALLED.fullmatch(use.strip()):
-            return self._installed(use.strip(), match["dist"], match["entry"], match["reward"])
+        use = use.strip()
+        if use.endswith(".py"):
+            raise UnknownRewardError(
+                f"no reward {use!r}: name its function too: '{use}:<function>'"
+            )
+        if match := _INSTALLED.fullmatch(use):
+            return self._installed(use, match["dist"], match["entry"], match["reward"])
         if ":" in use:
-            return _from_path(use.strip(), folder)
-        return self._bare(use.strip(), accept=bare)
+            return _from_path(use, folder)
+        return self._bare(use, accept=bare)
 
     def _installed(self, use: str, dist: str | None, entry: str, reward: str) -> Resolved:
         candidates = [p for p in self.plugins if p.entry == entry]
         if dist is not None:
             wanted = canonicalize_name(dist)
             candidates = [p for p in candidates if canonicalize_name(p.distribution) == wanted]
-        usable = [p for p in candidates if p.state in ("found", "loaded")]
-        if dist is not None:  # naming the distribution settles the clash
-            usable += [p for p in candidates if p.state == "ambiguous"]
-        if not usable:
-            if not candidates:
-                raise self._unknown(use)
+        if not candidates:
+            raise self._unknown(use)
+        # Naming the distribution settles a clash.
+        states = ("found", "loaded") if dist is None else ("found", "loaded", "ambiguous")
+        plugin = next((p for p in candidates if p.state in states), None)
+        if plugin is not None:
+            load(plugin)
+        if plugin is None or plugin.state == "failed":
             raise PluginError(
                 f"reward {use!r} cannot be used: "
-                + "; ".join(f"{p.label} is {p.state}: {p.reason}" for p in candidates)
-            )
-        plugin = usable[0]
-        load(plugin)
-        if plugin.state == "failed":
-            raise PluginError(
-                f"reward {use!r} cannot be used: plugin {plugin.entry!r} of {plugin.label} failed "
-                f"to load: {plugin.reason}"
-            )
+                + "; ".join(
+                    f"plugin {p.entry!r} of {p.label} is {p.state}: {p.reason}" for p in candidates
+                )
+            ) from next((p.error for p in candidates if p.error is not None), None)
         if reward not in plugin.rewards:
+            offered = [f"{entry}/{name}" for name in plugin.rewards]
             raise UnknownRewardError(
                 f"no reward {use!r}: {plugin.label} has no {reward!r}."
-                f"{near(reward, plugin.rewards)} It has: "
-                f"{listed(f'{entry}/{name}' for name in plugin.rewards)}."
+                f"{near(f'{entry}/{reward}', offered)} It has: {listed(offered)}."
             )
+        name = f"{entry}/{reward}"
+        if plugin.state == "ambiguous":  # the short name would not lead here again
+            name = f"{plugin.distribution}:{name}"
         info = plugin.rewards[reward]
-        return Resolved(
-            f"{entry}/{reward}",
-            info.target,
-            info,
-            plugin.label,
-            plugin.distribution,
-            plugin.version,
-        )
+        return Resolved(name, info.target, info, plugin.label, plugin.distribution, plugin.version)
 
     def _bare(self, name: str, *, accept: bool) -> Resolved:
         self.load_all()
@@ -174,10 +176,12 @@ class Catalog:
                 f"{p.entry} of {p.label} ({p.state}: {p.reason})" for p in kept_out
             )
             text += "."
-        if "/" in use and not hint:
-            entry = use.split("/", 1)[0].split(":")[-1]
-            if not any(p.entry == entry for p in self.plugins):
-                text += f" If a plugin {entry!r} exists: pip install {_PLUGIN_PREFIX}{entry}"
+        entry = use.split("/", 1)[0].split(":")[-1] if "/" in use else ""
+        # No pip line where the entry looks like a slip of the pen: whoever owns that name on the
+        # package index would be installed.
+        entries = [p.entry for p in self.plugins]
+        if ENTRY_NAME.fullmatch(entry) and entry not in entries and not near(entry, entries):
+            text += f" If a plugin {entry!r} exists: pip install {_PLUGIN_PREFIX}{entry}"
         return UnknownRewardError(text)
 
 
@@ -186,32 +190,47 @@ def _from_callable(target: Callable[..., Any]) -> Resolved:
         raise UnknownRewardError(
             f"a reward is a name or a callable, got {type(target).__name__}: {target!r}"
         )
-    if is_tagged(target) and not isinstance(target, type) and not inspect.isroutine(target):
-        # An instance of a tagged class: its options are set, so it is used as it is.
-        raise UnknownRewardError(
-            f"got an instance of the reward class {type(target).__name__!r}; hand over the class "
-            f"itself and put its arguments into options"
-        )
-    name = _callable_name(target)
-    if name.startswith("<"):
-        name = name.strip("<>")
-    module = getattr(target, "__module__", None) or type(target).__module__
-    origin = f"function in {module}" if inspect.isroutine(target) else f"callable in {module}"
-    info = info_of(target) if is_tagged(target) else None
+    inner = _without_partial(target)
+    name = reward_name(inner).strip("<>")  # "<lambda>" would not do as a metric's name
+    _refuse_preset(target, inner, name)
+    module = getattr(inner, "__module__", None) or type(inner).__module__
+    origin = f"function in {module}" if inspect.isroutine(inner) else f"callable in {module}"
+    try:
+        info = info_of(target) if is_tagged(target) else None
+    except TypeError as exc:
+        raise UnknownRewardError(str(exc)) from exc
     return Resolved(name, target, info, origin)
 
 
-def _callable_name(target: Callable[..., Any]) -> str:
-    while hasattr(target, "func") and not hasattr(target, "__name__"):  # functools.partial
+def _refuse_preset(target: Callable[..., Any], inner: Callable[..., Any], name: str) -> None:
+    """Refuses what hides the signature of a tagged reward, or is none."""
+    if target is not inner and is_tagged(inner):
+        raise UnknownRewardError(
+            f"got a functools.partial of the reward {name!r}; hand over the reward itself and put "
+            f"the arguments into options"
+        )
+    if isinstance(inner, type):
+        if not is_tagged(inner):
+            raise UnknownRewardError(
+                f"the class {inner.__name__!r} is not a reward: put @reward above it"
+            )
+    elif any(is_tagged(base) for base in type(inner).__mro__):
+        raise UnknownRewardError(
+            f"got an instance of the reward class {type(inner).__name__!r}; hand over the class "
+            f"itself and put its arguments into options"
+        )
+
+
+def _without_partial(target: Callable[..., Any]) -> Callable[..., Any]:
+    while isinstance(target, functools.partial):
         target = target.func
-    return reward_name(target)
+    return target
 
 
 def _from_path(use: str, folder: Path | None) -> Resolved:
     where, _, attr = use.rpartition(":")
     if where.endswith(".py"):
-        path = Path(where)
-        path = path if path.is_absolute() else (folder or Path.cwd()) / path
+        path = (folder or Path.cwd()) / Path(where).expanduser()  # an absolute path stays as it is
         module = _import_file(path, use)
         origin = f"file {path}"
     else:
@@ -225,7 +244,10 @@ def _from_path(use: str, folder: Path | None) -> Resolved:
                 f"no reward {use!r}: {origin} has no attribute {attr!r}.{near(attr, offered)}"
             )
         target = getattr(target, part)
-    resolved = _from_callable(target)
+    try:
+        resolved = _from_callable(target)
+    except UnknownRewardError as exc:
+        raise UnknownRewardError(f"{use!r} cannot be used: {exc}") from exc
     return Resolved(use, resolved.target, resolved.info, origin)
 
 
@@ -244,8 +266,10 @@ def _import_file(path: Path, use: str) -> ModuleType:
     path = path.resolve()
     if not path.is_file():
         raise UnknownRewardError(f"no reward {use!r}: there is no file {path}")
-    # One module per file, under a name of its own: two files may both be called rewards.py.
-    name = f"grpo_file_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}_{path.stem}"
+    # A name of its own for each file and content: two files may both be called rewards.py, and in
+    # a notebook an edited file is read anew.
+    digest = hashlib.sha256(str(path).encode() + b"\0" + path.read_bytes()).hexdigest()
+    name = f"grpo_file_{digest[:12]}_{path.stem}"
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)
@@ -255,10 +279,10 @@ def _import_file(path: Path, use: str) -> ModuleType:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except KeyboardInterrupt:
-        raise
     except BaseException as exc:  # the file is the user's; whatever it raises is the reason
         del sys.modules[name]
+        if isinstance(exc, KeyboardInterrupt):
+            raise
         raise UnknownRewardError(
             f"no reward {use!r}: {path} cannot be imported: {type(exc).__name__}: {exc}"
         ) from exc

@@ -35,9 +35,9 @@ class Message:
                 blocks (`{"type": "text", "text": ...}`; blocks that hold no text are left out).
 
         Raises:
-            TypeError: The message is no mapping, or its content is none of these.
+            TypeError: The message is no mapping, has neither key, or its content is none of these.
         """
-        if not isinstance(message, Mapping):
+        if not isinstance(message, Mapping) or not ("role" in message or "content" in message):
             raise TypeError(
                 f"a message must be a mapping with 'role' and 'content', got {message!r}"
             )
@@ -48,7 +48,7 @@ class Message:
                 break
         extra = {k: v for k, v in message.items() if k not in ("role", "content", *_REASONING_KEYS)}
         return cls(
-            role=str(message.get("role", "assistant")),
+            role=str(message.get("role") or "assistant"),
             content=_content_text(message.get("content")),
             reasoning=reasoning,
             extra=extra,

@@ -153,8 +153,8 @@ def _one_kind(column: str, values: Sequence[Any]) -> None:
     if len(seen) > 1:
         (first, i), (second, j) = list(seen.items())[:2]
         raise DataError(
-            f"column {column!r} mixes kinds: row {i} holds {_shown(repr(values[i]))} ({first}), row "
-            f"{j} holds {_shown(repr(values[j]))} ({second}); make them one kind"
+            f"column {column!r} mixes kinds: row {i} holds {_shown(repr(values[i]))} ({first}), "
+            f"row {j} holds {_shown(repr(values[j]))} ({second}); make them one kind"
         )
 
 

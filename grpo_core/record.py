@@ -106,12 +106,9 @@ class RunDir:
 def next_free(path: Path) -> Path:
     """The first of `path-001`, `path-002`, … that does not exist."""
     taken = re.compile(re.escape(path.name) + r"-(\d+)")
-    numbers = [0]
-    if path.parent.is_dir():
-        for name in os.listdir(path.parent):
-            if match := taken.fullmatch(name):
-                numbers.append(int(match[1]))
-    return path.with_name(f"{path.name}-{max(numbers) + 1:03d}")
+    names = os.listdir(path.parent) if path.parent.is_dir() else []
+    last = max((int(m[1]) for m in map(taken.fullmatch, names) if m), default=0)
+    return path.with_name(f"{path.name}-{last + 1:03d}")
 
 
 def file_sha256(path: Path) -> str:
@@ -128,8 +125,8 @@ def to_toml(tables: Mapping[str, Any]) -> str:
 
 
 def _toml_table(table: Mapping[str, Any], path: tuple[str, ...], lines: list[str]) -> None:
-    plain = {k: v for k, v in table.items() if v is not None and not isinstance(v, Mapping)}
     nested = {k: v for k, v in table.items() if isinstance(v, Mapping) and v}
+    plain = {k: v for k, v in table.items() if v is not None and k not in nested}
     if path and (plain or not nested):
         lines.append(f"\n[{'.'.join(map(_toml_key, path))}]")
     lines.extend(f"{_toml_key(k)} = {_toml_value(v)}" for k, v in plain.items())

@@ -10,14 +10,22 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeVar, overload
 
 from grpo_core.completion import Completion
-from grpo_core.errors import NotSupportedYetError, Problem, listed
+from grpo_core.errors import NotSupportedYetError, Problem, listed, near
+from grpo_core.signature import (
+    POSITIONAL,
+    call_parameters,
+    init_options,
+    named_parameters,
+    names_for,
+    parameter_of,
+)
+from grpo_core.signature import Parameter as Parameter
 
 Scope = Literal["sample", "batch", "group"]
 Range = tuple[float, float]
 T = TypeVar("T", bound=Callable[..., Any])
 
 _TAG = "__grpo_reward__"
-_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _COMPLETION_FIELDS = frozenset(f.name for f in fields(Completion))
 
 # Input names that mean something else in TRL's calls, each with what the author wants instead.
@@ -34,30 +42,6 @@ _REFUSED_INPUTS = {
     "image": "images are not available to rewards",
     "images": "images are not available to rewards",
 }
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """An input or option of a reward.
-
-    Attributes:
-        name: Its name in the signature.
-        annotation: Its type; Any where the signature has none.
-        required: True if it has no default.
-        default: The default; meaningless if required.
-    """
-
-    name: str
-    annotation: Any
-    required: bool
-    default: Any = None
-
-    @property
-    def type_name(self) -> str:
-        """The type as a person would write it."""
-        if isinstance(self.annotation, type):
-            return self.annotation.__name__
-        return str(self.annotation).replace("typing.", "")
 
 
 @dataclass(frozen=True)
@@ -92,18 +76,22 @@ class RewardInfo:
     def range(self, options: Mapping[str, Any] | None = None) -> Range:
         """Lowest and highest value the reward may return under the options."""
         if callable(self._range):
-            return _checked_range(self._range(**self._all_options(options)), self.name)
+            return _checked_range(self._of_options(self._range, options), self.name)
         return self._range
 
     def needs(self, options: Mapping[str, Any] | None = None) -> tuple[str, ...]:
         """Fields of the completion that must be known, else the row is skipped."""
         if callable(self._needs):
-            return _checked_needs(self._needs(**self._all_options(options)), self.name)
+            return _checked_needs(self._of_options(self._needs, options), self.name)
         return tuple(self._needs)
 
-    def _all_options(self, options: Mapping[str, Any] | None) -> dict[str, Any]:
-        defaults = {o.name: o.default for o in self.options if not o.required}
-        return {**defaults, **(options or {})}
+    def _of_options(self, function: Callable[..., Any], options: Mapping[str, Any] | None) -> Any:
+        values = {o.name: o.default for o in self.options if not o.required}
+        values.update(options or {})
+        taken = named_parameters(function)
+        if taken is not None:  # it names only the options it depends on
+            values = {name: value for name, value in values.items() if name in taken}
+        return function(**values)
 
 
 @dataclass(frozen=True)
@@ -144,38 +132,50 @@ def reward(
 
     Args:
         target: The function or class, when used without parentheses.
-        range: Lowest and highest value, both finite, or a function of the options that returns
-            them. A value outside is a fault of the reward.
+        range: Lowest and highest value, both finite, or a function that returns them; it names
+            the options it depends on. A value outside is a fault of the reward.
         scope: "sample": one call per completion.
         deterministic: False if two calls on the same row may give different values.
-        needs: Fields of `Completion` that must be known, or a function of the options that
-            returns them. A row where one is None is skipped with that reason.
+        needs: Fields of `Completion` that must be known, or a function that returns them, as
+            above. A row where one is None is skipped with that reason.
         **not_yet: Names that later versions will take; refused.
 
     Returns:
         The function or class itself: callable, picklable and testable as written.
 
     Raises:
-        TypeError: The signature cannot be a reward's.
+        TypeError: It is no function or class, or its signature cannot be a reward's.
         NotSupportedYetError: An argument that this version does not have.
         ValueError: The range is not two finite numbers in order.
     """
 
     def tag(target: T) -> T:
+        if not callable(target) or not hasattr(target, "__name__"):
+            raise TypeError(f"@reward tags a function or class, got {target!r}")
         name = reward_name(target)
         _refuse_not_yet(name, scope, not_yet)
         _check_signature(target, name)
         checked_range = range if callable(range) else _checked_range(range, name)
         checked_needs = needs if callable(needs) else _checked_needs(needs, name)
-        setattr(target, _TAG, _Tag(checked_range, scope, deterministic, checked_needs))
+        try:
+            setattr(target, _TAG, _Tag(checked_range, scope, deterministic, checked_needs))
+        except AttributeError:  # a bound method, a builtin
+            raise TypeError(
+                f"@reward cannot tag {target!r}; wrap it in a function of your own"
+            ) from None
         return target
 
     return tag if target is None else tag(target)
 
 
 def is_tagged(target: object) -> bool:
-    """True if `@reward` tagged the function or class."""
-    return callable(target) and hasattr(target, _TAG)
+    """True if `@reward` tagged the function or class itself.
+
+    A subclass of a tagged class is not tagged: its range may be another. Nor is an instance.
+    """
+    if isinstance(target, type):
+        return _TAG in vars(target)
+    return callable(target) and hasattr(target, _TAG) and not hasattr(type(target), _TAG)
 
 
 def reward_name(target: Callable[..., Any]) -> str:
@@ -190,27 +190,28 @@ def info_of(target: Callable[..., Any]) -> RewardInfo:
     """Reads what a tagged function or class declares.
 
     Raises:
-        TypeError: It is not tagged, or an annotation cannot be evaluated.
+        TypeError: It is not tagged, or the signature cannot be a reward's.
     """
     name = reward_name(target)
     if not is_tagged(target):
         raise TypeError(f"{name!r} is not a reward: put @reward above it")
+    _check_signature(target, name)  # once more: a decorator above @reward may have changed it
     tag: _Tag = getattr(target, _TAG)
+    parameters, names = call_parameters(target, name)
+    inputs = [parameter_of(p, names) for p in parameters[1:] if p.kind in POSITIONAL]
     if isinstance(target, type):
-        call = _signature(target.__call__, name, evaluate=True)
-        inputs = list(call.parameters.values())[2:]
-        options = _init_options(target, name, evaluate=True)
-    else:
-        parameters = list(_signature(target, name, evaluate=True).parameters.values())
-        inputs = [p for p in parameters[1:] if p.kind in _POSITIONAL]
-        options = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
+        names = names_for(target.__init__)  # type: ignore[misc]  # the class's own, on purpose
+        parameters = init_options(target, name)
+    options = [parameter_of(p, names) for p in parameters if p.kind is p.KEYWORD_ONLY]
+    for what, value in (("range", tag.range), ("needs", tag.needs)):
+        _check_option_function(value, [o.name for o in options], f"reward {name!r}: {what}")
     doc = inspect.getdoc(target) or ""
     return RewardInfo(
         name=name,
         target=target,
         summary=doc.strip().split("\n", 1)[0],
-        inputs=tuple(map(_parameter, inputs)),
-        options=tuple(map(_parameter, options)),
+        inputs=tuple(inputs),
+        options=tuple(options),
         deterministic=tag.deterministic,
         scope=tag.scope,
         _range=tag.range,
@@ -218,38 +219,14 @@ def info_of(target: Callable[..., Any]) -> RewardInfo:
     )
 
 
-def _parameter(p: inspect.Parameter) -> Parameter:
-    empty = inspect.Parameter.empty
-    return Parameter(
-        name=p.name,
-        annotation=Any if p.annotation is empty else p.annotation,
-        required=p.default is empty,
-        default=None if p.default is empty else p.default,
-    )
-
-
-def _signature(
-    function: Callable[..., Any], name: str, *, evaluate: bool = False
-) -> inspect.Signature:
-    try:
-        return inspect.signature(function, eval_str=evaluate)
-    except (NameError, ValueError, TypeError, SyntaxError) as exc:
-        raise TypeError(f"reward {name!r}: its signature cannot be read: {exc}") from exc
-
-
-def _init_options(target: type, name: str, *, evaluate: bool = False) -> list[inspect.Parameter]:
-    # A class without its own __init__ inherits object's, whose signature says nothing.
-    init = target.__init__  # type: ignore[misc]  # reading the class's own __init__ is the point
-    if init is object.__init__:
-        return []
-    parameters = list(_signature(init, name, evaluate=evaluate).parameters.values())[1:]
-    for p in parameters:
-        if p.kind is not p.KEYWORD_ONLY:
+def _check_option_function(value: object, options: Sequence[str], where: str) -> None:
+    needed = named_parameters(value) if callable(value) else None
+    for name, required in (needed or {}).items():
+        if required and name not in options:
             raise TypeError(
-                f"reward {name!r}: __init__ parameter {p.name!r} must be keyword-only (put it "
-                f"after a bare *), because options are given by name"
+                f"{where} is a function of {name!r}, which is no option.{near(name, options)} "
+                f"Options are {listed(options)}."
             )
-    return parameters
 
 
 def _check_signature(target: Callable[..., Any], name: str) -> None:
@@ -257,7 +234,7 @@ def _check_signature(target: Callable[..., Any], name: str) -> None:
     if isinstance(target, type):
         if "__call__" not in dir(target) or target.__call__ is type.__call__:
             raise TypeError(f"reward {name!r}: the class needs a __call__(self, completion, ...)")
-        _init_options(target, name)
+        init_options(target, name)
         function = target.__call__
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
         raise NotSupportedYetError(
@@ -265,10 +242,8 @@ def _check_signature(target: Callable[..., Any], name: str) -> None:
         )
     if inspect.isgeneratorfunction(function):
         raise TypeError(f"reward {name!r} is a generator; return one value instead of yielding")
-    parameters = list(_signature(function, name).parameters.values())
-    if isinstance(target, type):
-        parameters = parameters[1:]
-    if not parameters or parameters[0].kind not in _POSITIONAL:
+    parameters, _ = call_parameters(target, name)
+    if not parameters or parameters[0].kind not in POSITIONAL:
         raise TypeError(f"reward {name!r} needs a first parameter that takes the completion")
     for p in parameters[1:]:
         _check_parameter(p, name, is_class=isinstance(target, type))
@@ -330,7 +305,9 @@ def _checked_range(value: object, name: str) -> Range:
 
 
 def _checked_needs(value: object, name: str) -> tuple[str, ...]:
-    needs = (value,) if isinstance(value, str) else tuple(value)  # type: ignore[arg-type]
+    if not isinstance(value, str | list | tuple | set | frozenset):
+        raise TypeError(f"@reward on {name!r}: needs must be names of fields, got {value!r}")
+    needs = (value,) if isinstance(value, str) else tuple(value)
     for field in needs:
         if field not in _COMPLETION_FIELDS:
             raise ValueError(

@@ -16,13 +16,11 @@ import pytest
 from grpo_core.advantages import group_relative_advantages
 from grpo_core.totals import effective_values, weighted_total
 
+datasets = pytest.importorskip("datasets")
+tokenizers = pytest.importorskip("tokenizers")
 torch = pytest.importorskip("torch")
-pytest.importorskip("trl")
-
-import datasets  # noqa: E402  (after importorskip, as the two below)
-import tokenizers  # noqa: E402
-import transformers  # noqa: E402
-import trl  # noqa: E402
+transformers = pytest.importorskip("transformers")
+trl = pytest.importorskip("trl")
 
 # Transformers and TRL set and read each other's renamed arguments.
 pytestmark = pytest.mark.filterwarnings("ignore:.*gradient_checkpointing:FutureWarning")

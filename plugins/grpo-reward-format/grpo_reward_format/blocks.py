@@ -142,7 +142,7 @@ def _longest_chain(text: str, contract: Contract, at: Mapping[str, int], given: 
         chains.append(_extended(before, inner, (opener,), given))
         stop = at.get(closer, -1)
         if stop >= inner:
-            filled = contract.empty_body == "reject" and not looks_empty(text[inner:stop])
+            filled = contract.empty_body == "reject" and _is_filled(text[inner:stop], contract)
             passed = (opener, closer, name) if filled else (opener, closer)
             chains.append(_extended(before, stop + len(closer), passed, given))
     return max(chains, key=lambda c: c.points)
@@ -155,7 +155,14 @@ def _extended(chain: _Chain, end: int, passed: tuple[str, ...], given: set[str])
     return _Chain(end, chain.passed + passed, points)
 
 
-def looks_empty(text: str) -> bool:
+def _is_filled(body: str, contract: Contract) -> bool:
+    """True if a body shows something besides required tags: tags alone never fill a body."""
+    for block in contract.blocks:
+        body = body.replace(block.opener, "").replace(block.closer, "")
+    return not _looks_empty(body)
+
+
+def _looks_empty(text: str) -> bool:
     """True if the text has no visible character: white space and zero-width ones are none."""
     return not text.lstrip(_INVISIBLE)
 
@@ -205,7 +212,7 @@ def _last_checks(text: str, contract: Contract, at: Mapping[str, int]) -> list[s
     if contract.tail == "require":
         closer = contract.blocks[-1].closer
         tail = text[at[closer] + len(closer) :]
-        faults.append(f"no text after {closer}" if looks_empty(tail) else "")
+        faults.append(f"no text after {closer}" if _looks_empty(tail) else "")
     return faults
 
 

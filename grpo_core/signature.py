@@ -1,0 +1,144 @@
+"""Reads signatures: what a call and `__init__` take, with types, whatever way they are written."""
+
+from __future__ import annotations
+
+import collections.abc
+import dataclasses
+import inspect
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """An input or option of a reward.
+
+    Attributes:
+        name: Its name in the signature.
+        annotation: Its type; Any where the signature has none or it cannot be evaluated.
+        required: True if it has no default.
+        default: The default; meaningless if required.
+        text: The annotation as written, where the signature keeps it as text, else "".
+    """
+
+    name: str
+    annotation: Any
+    required: bool
+    default: Any = None
+    text: str = ""
+
+    @property
+    def type_name(self) -> str:
+        """The type as a person would write it."""
+        if self.text:
+            return self.text
+        # list[str] is an instance of type for isinstance, in some Python versions.
+        if isinstance(self.annotation, type) and not typing.get_args(self.annotation):
+            return self.annotation.__name__
+        return str(self.annotation).replace("typing.", "").replace("collections.abc.", "")
+
+
+def parameter_of(p: inspect.Parameter, names: dict[str, Any]) -> Parameter:
+    """Makes an input or option of a parameter; `names` as of `call_parameters`."""
+    annotation: Any = Any if p.annotation is p.empty else p.annotation
+    text = ""
+    for _ in range(2):  # twice: "Quoted" under `from __future__ import annotations`
+        if isinstance(annotation, str):
+            text = annotation
+            annotation = _evaluated(annotation, names)
+    required = p.default is p.empty
+    return Parameter(p.name, annotation, required, None if required else p.default, text)
+
+
+def _evaluated(text: str, names: dict[str, Any]) -> Any:
+    """The type an annotation's text means, or Any.
+
+    The text may be prose or name what only the type checker imports; Python runs such code, so it
+    is no reason to refuse a reward. Linters move imports of `typing` and `collections.abc` under
+    TYPE_CHECKING: those are looked up, or an input typed Mapping would not be decoded.
+    """
+    known = dict(names)
+    while True:
+        try:
+            return eval(text, known)
+        except NameError as exc:
+            missing = exc.name or ""
+            found = getattr(typing, missing, None) or getattr(collections.abc, missing, None)
+            if found is None or missing in known:
+                return Any
+            known[missing] = found
+        except Exception:  # whatever evaluating raises, the type is not known here
+            return Any
+
+
+def names_for(function: Callable[..., Any]) -> dict[str, Any]:
+    """What the names in a function's annotations mean."""
+    return dict(getattr(inspect.unwrap(function), "__globals__", {}))
+
+
+def named_parameters(function: Callable[..., Any]) -> dict[str, bool] | None:
+    """Names of a function's parameters with whether it needs them; None if it takes any."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (ValueError, TypeError):  # some builtins have no signature
+        return None
+    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+        return None
+    return {p.name: p.default is p.empty for p in parameters if p.kind is not p.VAR_POSITIONAL}
+
+
+def _signature(function: Callable[..., Any], name: str) -> inspect.Signature:
+    try:
+        return inspect.signature(function)
+    except (NameError, ValueError, TypeError, SyntaxError) as exc:
+        raise TypeError(f"reward {name!r}: its signature cannot be read: {exc}") from exc
+
+
+def call_parameters(
+    target: Callable[..., Any], name: str
+) -> tuple[list[inspect.Parameter], dict[str, Any]]:
+    """Parameters of a call, the completion first, and what the names in them mean."""
+    function: Callable[..., Any] = target
+    bound = 0
+    if isinstance(target, type):
+        function = target.__call__
+        raw = inspect.getattr_static(target, "__call__")
+        bound = 0 if isinstance(raw, staticmethod | classmethod) else 1
+    parameters = list(_signature(function, name).parameters.values())
+    return parameters[bound:], names_for(function)
+
+
+def init_options(target: type, name: str) -> list[inspect.Parameter]:
+    """Parameters of a class's `__init__`, all keyword-only.
+
+    Raises:
+        TypeError: One is not, or the signature cannot be read.
+    """
+    # A class without its own __init__ inherits object's, whose signature says nothing.
+    init = target.__init__  # type: ignore[misc]  # reading the class's own __init__ is the point
+    if init is object.__init__:
+        return []
+    parameters = list(_signature(init, name).parameters.values())[1:]
+    is_data = dataclasses.is_dataclass(target)
+    advice = "declare @dataclass(kw_only=True)" if is_data else "put it after a bare *"
+    for p in parameters:
+        if p.kind is not p.KEYWORD_ONLY:
+            raise TypeError(
+                f"reward {name!r}: __init__ parameter {p.name!r} must be keyword-only "
+                f"({advice}), because options are given by name"
+            )
+    if not is_data:
+        return parameters
+    # The signature shows a placeholder where a field's default is made anew for each object.
+    factories = {
+        f.name: f.default_factory
+        for f in dataclasses.fields(target)
+        if f.default_factory is not dataclasses.MISSING
+    }
+    return [
+        p.replace(default=factories[p.name]()) if p.name in factories else p for p in parameters
+    ]

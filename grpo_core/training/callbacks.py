@@ -1,0 +1,94 @@
+"""Trainer callbacks: the run's record and the progress line."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from transformers import TrainerCallback
+
+from grpo_core.record import RunDir
+
+
+class RecordCallback(TrainerCallback):
+    """Writes the manifest when training starts and the metrics whenever the trainer logs."""
+
+    def __init__(
+        self, run_dir: Callable[[], RunDir], manifest: Callable[[], Mapping[str, Any]]
+    ) -> None:
+        """Takes what gives the run directory and the manifest's content, once training starts."""
+        self._run_dir = run_dir
+        self._manifest = manifest
+        self._run: RunDir | None = None
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Creates the run's files."""
+        if state.is_world_process_zero:
+            self._run = self._run_dir()
+            self._run.write_manifest(self._manifest())
+
+    def on_log(
+        self,
+        args: Any,
+        state: Any,
+        control: Any,
+        logs: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Appends TRL's metrics, keys unchanged, and ours."""
+        if self._run is not None and logs:
+            self._run.log_metrics(state.global_step, logs)
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Closes the files."""
+        if self._run is not None:
+            self._run.close()
+
+
+class ProgressLine(TrainerCallback):
+    """One line per log: the mean of each reward, the total, KL and the time left."""
+
+    def __init__(self, names: Sequence[str], write: Callable[[str], None]) -> None:
+        """Takes the rewards' instance names and what prints a line."""
+        self._names = names
+        self._write = write
+        self._start = 0.0
+        self._first_step = 0
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Starts the clock."""
+        self._start = time.monotonic()
+        self._first_step = state.global_step
+
+    def on_log(
+        self,
+        args: Any,
+        state: Any,
+        control: Any,
+        logs: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Prints the line, for the logs of a training step."""
+        if not logs or "reward" not in logs:
+            return
+        parts = [f"step {state.global_step:>{len(str(state.max_steps))}}/{state.max_steps}"]
+        parts += [f"{n} {_number(logs.get(f'grpo/{n}/raw_mean'))}" for n in self._names]
+        parts.append(f"total {_number(logs['reward'])}")
+        parts.append("KL off" if not args.beta else f"KL {_number(logs.get('kl'), 4)}")
+        parts.append(f"{self._time_left(state)} left")
+        self._write(" | ".join(parts))
+
+    def _time_left(self, state: Any) -> str:
+        done = state.global_step - self._first_step
+        if done <= 0:
+            return "?"
+        per_step = (time.monotonic() - self._start) / done
+        seconds = round(per_step * max(state.max_steps - state.global_step, 0))
+        hours, seconds = divmod(seconds, 3600)
+        minutes, seconds = divmod(seconds, 60)
+        return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
+
+
+def _number(value: Any, digits: int = 3) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"

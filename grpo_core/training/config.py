@@ -1,0 +1,196 @@
+"""`GRPOConfig`: TRL's config with the names and defaults of this project."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+import trl
+from pydantic import TypeAdapter, ValidationError
+from pydantic.errors import PydanticSchemaGenerationError
+
+from grpo_core.config import batch_problems
+from grpo_core.errors import ConfigError, Problem, near
+
+logger = logging.getLogger("grpo_core")
+
+# Our names for TRL's fields.
+ALIASES = {"kl_coef": "beta", "clip_range": "epsilon"}
+
+DEFAULTS: dict[str, Any] = {
+    "num_generations": 4,
+    "max_completion_length": 512,
+    "learning_rate": 1e-6,
+    "beta": 0.1,
+    "epsilon": 0.2,
+    "temperature": 0.7,
+    "num_train_epochs": 3,
+    "gradient_accumulation_steps": 4,
+}
+
+# TRL had them once; the usual TypeError would leave people searching.
+_RETIRED = {
+    "max_prompt_length": "TRL no longer cuts prompts; leave out rows whose prompt is too long",
+    "ref_model": "the reference is the model before training",
+}
+
+_FIELDS = {f.name: f for f in dataclasses.fields(trl.GRPOConfig) if f.init}
+
+
+class GRPOConfig(trl.GRPOConfig):  # type: ignore[misc]  # trl is untyped
+    """TRL's GRPOConfig with `kl_coef`, `clip_range` and this project's defaults.
+
+    Every field of TRL's GRPOConfig may be given. Defaults that differ from TRL's: those of
+    `DEFAULTS`; on a machine without accelerator also bf16 and gradient_checkpointing, which are
+    off there.
+
+    Args:
+        *args: TRL's fields in TRL's order, the first being `output_dir`.
+        kl_coef: Weight of the KL divergence to the reference, at least 0; TRL's `beta`.
+        clip_range: Clipping of the probability ratio around 1; TRL's `epsilon`.
+        **kwargs: TRL's fields by name.
+
+    Raises:
+        ConfigError: `kl_coef` and `beta` (or `clip_range` and `epsilon`) differ, or the batch
+            does not hold whole groups.
+        TypeError: A field that TRL does not have.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        kl_coef: float | None = None,
+        clip_range: float | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Translates the names, fills the defaults and hands over to TRL."""
+        if len(args) > len(_FIELDS):
+            raise TypeError(f"GRPOConfig takes at most {len(_FIELDS)} positional arguments")
+        given = dict(zip(_FIELDS, args, strict=False))
+        if twice := sorted(given.keys() & kwargs.keys()):
+            raise TypeError(f"GRPOConfig got {twice[0]!r} by position and by name")
+        given |= kwargs
+        problems = [p for name in given if (p := _unknown_field(name))]
+        if problems:
+            raise TypeError("GRPOConfig: " + "; ".join(map(str, problems)))
+        _translate(given, {"kl_coef": kl_coef, "clip_range": clip_range})
+        self.defaults_in_force = {
+            name: value
+            for name, value in DEFAULTS.items()
+            if name not in given and value != _FIELDS[name].default
+        }
+        given = {**DEFAULTS, **given}
+        _settle_on_cpu(given)
+        if wrong := batch_problems(given, int(os.environ.get("WORLD_SIZE", "1"))):
+            raise ConfigError(wrong)
+        super().__init__(**given)
+
+    @property
+    def kl_coef(self) -> float:
+        """Weight of the KL divergence to the reference; TRL's `beta`."""
+        return float(self.beta)
+
+    @kl_coef.setter
+    def kl_coef(self, value: float) -> None:
+        self.beta = value
+
+    @property
+    def clip_range(self) -> float:
+        """Clipping of the probability ratio around 1; TRL's `epsilon`."""
+        return float(self.epsilon)
+
+    @clip_range.setter
+    def clip_range(self, value: float) -> None:
+        self.epsilon = value
+
+
+def train_problems(train: Mapping[str, Any]) -> list[Problem]:
+    """What is wrong in a config's `[train]`: unknown fields and wrong types.
+
+    Args:
+        train: The table.
+    """
+    problems = []
+    for name, value in train.items():
+        where = f"train.{name}"
+        if name in ("output_dir", "reward_weights"):
+            instead = "[run] dir" if name == "output_dir" else "each reward's weight"
+            problems.append(Problem(where, f"is set by {instead}; leave it out"))
+        elif name in ALIASES:
+            problems += _type_problem(where, float, value)
+            if ALIASES[name] in train and train[ALIASES[name]] != value:
+                problems.append(
+                    Problem(where, f"{name} is TRL's {ALIASES[name]}, which is given too")
+                )
+        elif problem := _unknown_field(name):
+            problems.append(Problem(where, problem.message))
+        else:
+            problems += _type_problem(where, _FIELDS[name].type, value)
+    return problems
+
+
+def _unknown_field(name: str) -> Problem | None:
+    if name in _FIELDS or name in ALIASES:
+        return None
+    advice = f" {_RETIRED[name]}." if name in _RETIRED else near(name, [*_FIELDS, *ALIASES])
+    return Problem("", f"TRL's GRPOConfig has no field {name!r}.{advice}")
+
+
+def _type_problem(where: str, annotation: Any, value: Any) -> list[Problem]:
+    try:
+        TypeAdapter(annotation).validate_python(value, strict=True)
+    except (PydanticSchemaGenerationError, NameError):
+        return []  # a type pydantic knows nothing of; transformers itself checks it
+    except ValidationError as exc:
+        kinds = {e["type"] for e in exc.errors(include_url=False)}
+        if any("enum" in k or "instance" in k for k in kinds):
+            return []  # transformers takes the text of an enum
+        name = getattr(annotation, "__name__", None) or str(annotation)
+        if "|" in str(annotation):
+            name = str(annotation)
+        return [Problem(where, f"expected {name}, got {value!r}")]
+    return []
+
+
+def _translate(given: dict[str, Any], ours: Mapping[str, float | None]) -> None:
+    problems = []
+    for alias, value in ours.items():
+        theirs = ALIASES[alias]
+        if value is None:
+            continue
+        if theirs in given and given[theirs] != value:
+            problems.append(
+                Problem(
+                    alias,
+                    f"{alias}={value!r} and {theirs}={given[theirs]!r} are the same setting; "
+                    f"give one",
+                )
+            )
+        given[theirs] = value
+    if problems:
+        raise ConfigError(problems, "GRPOConfig")
+
+
+_said = False
+
+
+def _settle_on_cpu(given: dict[str, Any]) -> None:
+    """On a CPU turns off what only helps an accelerator, unless asked for; says so once."""
+    global _said
+    if torch.accelerator.is_available() and not given.get("use_cpu"):
+        return
+    settled = {
+        name: False
+        for name in ("bf16", "gradient_checkpointing", "dataloader_pin_memory")
+        if given.get(name) is None
+    }
+    if given.get("fp16"):
+        settled.pop("bf16", None)
+    if settled and not _said:
+        logger.warning("no accelerator: training on the CPU with %s off", ", ".join(settled))
+        _said = True
+    given.update(settled)

@@ -1,0 +1,177 @@
+"""`train_run`: one run from a config, from the data file to the saved model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import datasets
+from peft import LoraConfig
+from transformers import AutoTokenizer, PrinterCallback
+
+from grpo_core.catalog import Catalog
+from grpo_core.composite import CompositeReward
+from grpo_core.config import ModelSection, RunConfig, validate
+from grpo_core.dataset import columns_of, read_jsonl, to_columns, with_prompts
+from grpo_core.errors import ConfigError, DataError, Problem
+from grpo_core.record import RunDir, file_sha256, next_free
+from grpo_core.training.callbacks import ProgressLine
+from grpo_core.training.config import GRPOConfig, train_problems
+from grpo_core.training.trainer import GRPOTrainer
+
+# A progress line and a table of metrics need no second progress bar, and no service.
+_QUIET = {"disable_tqdm": True, "report_to": "none", "logging_steps": 10}
+
+
+@dataclass(frozen=True)
+class TrainedRun:
+    """What a run left.
+
+    Attributes:
+        path: The run's directory.
+        model: Folder of the trained model or adapter.
+        trainer: The trainer, with the model in memory.
+    """
+
+    path: Path
+    model: Path
+    trainer: GRPOTrainer
+
+
+def prepare(
+    config: RunConfig, catalog: Catalog
+) -> tuple[datasets.Dataset, CompositeReward, GRPOConfig]:
+    """Reads the data and checks everything that can be known before the model is loaded.
+
+    Raises:
+        ConfigError: All problems at once.
+    """
+    problems: list[Problem] = []
+    columns: list[str] | None = None
+    table: dict[str, list[Any]] = {}
+    try:
+        rows = read_jsonl(config.folder / config.data.path)
+        columns = [*columns_of(rows), "prompt"]
+        table = to_columns(
+            with_prompts(
+                rows,
+                prompt=config.data.prompt,
+                template=config.data.template,
+                system=config.data.system,
+            )
+        )
+    except DataError as exc:
+        problems.append(Problem("data", str(exc)))
+    problems += validate(config, catalog, columns)
+    problems += train_problems(config.train)
+    target = run_path(config)
+    if config.run is not None and target.exists():
+        problems.append(
+            Problem(
+                "run.dir",
+                f"{target} exists already and a run never overwrites another; free is "
+                f"{next_free(target)}",
+            )
+        )
+    if problems:
+        raise ConfigError(problems, str(config.source))
+    composite = CompositeReward.from_config(config, catalog, columns)
+    arguments = {**_QUIET, **config.train, "output_dir": str(target / "checkpoints")}
+    return datasets.Dataset.from_dict(table), composite, GRPOConfig(**arguments)
+
+
+def train_run(
+    config: RunConfig,
+    catalog: Catalog,
+    write: Callable[[str], None],
+    before: Callable[[GRPOTrainer], None] | None = None,
+) -> TrainedRun:
+    """Trains as the config says.
+
+    Args:
+        config: The config.
+        catalog: The installed plugins.
+        write: Prints a line.
+        before: Called with the trainer before the first step.
+
+    Raises:
+        ConfigError: Something is wrong with the config or the data; nothing was created.
+        RewardError: A reward broke its contract; a checkpoint was saved.
+    """
+    dataset, composite, args = prepare(config, catalog)
+    source = config.folder / config.model.name
+    name = str(source) if source.is_dir() else config.model.name
+    tokenizer = _load_tokenizer(name, source)
+    run = RunDir(run_path(config))
+    run.write_config(_resolved(config))
+    args.model_init_kwargs = _model_arguments(config.model)
+    trainer = GRPOTrainer(
+        name,
+        composite,
+        args,
+        dataset,
+        tokenizer=tokenizer,
+        callbacks=[ProgressLine(composite.names, write)],
+        run_dir=run,
+        manifest={"config": _resolved(config), "data": _fingerprint(config, len(dataset))},
+        peft_config=_lora(config.model),
+    )
+    trainer.remove_callback(PrinterCallback)
+    if before is not None:
+        before(trainer)
+    trainer.train()
+    model = run.path / "model"
+    trainer.save_model(str(model))
+    return TrainedRun(run.path, model, trainer)
+
+
+def run_path(config: RunConfig) -> Path:
+    """Where the run's files go: `[run] dir`, or a numbered directory under `runs`."""
+    if config.run is not None:
+        return Path(config.run.dir)
+    return next_free(Path("runs") / config.source.stem)
+
+
+def _load_tokenizer(name: str, source: Path) -> Any:
+    try:
+        return AutoTokenizer.from_pretrained(name, padding_side="left", truncation_side="left")
+    except (OSError, ValueError) as exc:
+        first = str(exc).strip().split("\n", 1)[0]
+        raise ConfigError(
+            [
+                Problem(
+                    "model.name",
+                    f"{name!r} is neither a folder ({source}) nor a hub id that can be loaded: "
+                    f"{first}",
+                )
+            ]
+        ) from exc
+
+
+def _model_arguments(model: ModelSection) -> dict[str, Any]:
+    arguments: dict[str, Any] = {"dtype": model.dtype, "attn_implementation": model.attn}
+    return {k: v for k, v in arguments.items() if v is not None}
+
+
+def _lora(model: ModelSection) -> LoraConfig | None:
+    if model.lora is None:
+        return None
+    lora = model.lora
+    return LoraConfig(
+        task_type="CAUSAL_LM",
+        r=lora.r,
+        lora_alpha=2 * lora.r if lora.alpha is None else lora.alpha,
+        lora_dropout=lora.dropout,
+        target_modules=lora.target_modules or "all-linear",
+    )
+
+
+def _resolved(config: RunConfig) -> dict[str, Any]:
+    return config.model_dump(mode="json", exclude={"source"}, exclude_none=True)
+
+
+def _fingerprint(config: RunConfig, rows: int) -> Mapping[str, Any]:
+    path = config.folder / config.data.path
+    return {"path": str(path), "rows": rows, "sha256": file_sha256(path)}

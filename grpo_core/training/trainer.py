@@ -1,0 +1,299 @@
+"""`GRPOTrainer`: TRL's trainer with rewards by name, a run directory and a clean stop."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import trl
+from peft import PeftModel
+from transformers import PreTrainedModel
+from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
+
+from grpo_core.catalog import Catalog
+from grpo_core.composite import CompositeReward
+from grpo_core.config import RewardSection
+from grpo_core.errors import ConfigError, Problem, RewardError, listed, near
+from grpo_core.record import RunDir
+from grpo_core.scoring.trl_style import TRL_ARGUMENTS
+from grpo_core.training.callbacks import RecordCallback
+from grpo_core.training.config import GRPOConfig
+from grpo_core.training.reference import same_as_saved, save_reference
+from grpo_core.training.seam import RENAMED, to_trl
+
+logger = logging.getLogger("grpo_core")
+
+RewardsArgument = (
+    str
+    | Callable[..., Any]
+    | Sequence[str | Callable[..., Any]]
+    | Mapping[str, Any]
+    | CompositeReward
+)
+
+# Columns that TRL drops before it calls a reward, or that collide with its arguments.
+_RESERVED = (*TRL_ARGUMENTS, "completion")
+
+
+class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
+    """TRL's GRPOTrainer with rewards by name.
+
+    Args:
+        model: A folder, a hub id, or a model object.
+        reward_funcs: A name or function, a list of them, a dict by instance name with the keys
+            of a config's `[rewards.<name>]`, or a `CompositeReward`.
+        config: The config; a plain TRL GRPOConfig will do too.
+        train_dataset: Has a column `prompt`, of texts or chats.
+        tokenizer: Default: the model's.
+        reward_weights: Weights in order, or by instance name; default: 1.
+        args: TRL's name for `config`.
+        processing_class: TRL's name for `tokenizer`.
+        run_dir: The run's directory; default: a new `output_dir/run-001`, …
+        manifest: Further content for the manifest.
+        **kwargs: TRL's further arguments.
+
+    Raises:
+        ConfigError: A reward, a weight or a column is wrong; all problems at once.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        reward_funcs: RewardsArgument | None = None,
+        config: trl.GRPOConfig | None = None,
+        train_dataset: Any = None,
+        eval_dataset: Any = None,
+        tokenizer: Any = None,
+        *,
+        reward_weights: Sequence[float] | Mapping[str, float] | None = None,
+        args: trl.GRPOConfig | None = None,
+        processing_class: Any = None,
+        callbacks: Sequence[Any] | None = None,
+        run_dir: RunDir | None = None,
+        manifest: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Translates the arguments and hands over to TRL."""
+        config = _one_of("config", config, "args", args)
+        tokenizer = _one_of("tokenizer", tokenizer, "processing_class", processing_class)
+        config = GRPOConfig(output_dir="grpo-output") if config is None else config
+        if reward_weights is None:
+            reward_weights = config.reward_weights
+        self.composite = _composite(reward_funcs, reward_weights)
+        config.reward_weights = self.composite.weights.tolist()
+        _check_data(self.composite, config, train_dataset)
+        self._run = run_dir
+        self._output_dir = Path(config.output_dir)
+        self._manifest = dict(manifest or {})
+        rewards = to_trl(self.composite, config)
+        self.seam = rewards.callbacks[0].seam
+        original = _point_to_reference(model, config, kwargs, self.run_dir)
+        try:
+            super().__init__(
+                model=model,
+                reward_funcs=rewards.reward_funcs,
+                args=config,
+                train_dataset=_renamed(train_dataset),
+                eval_dataset=_renamed(eval_dataset),
+                processing_class=tokenizer,
+                callbacks=[
+                    *rewards.callbacks,
+                    RecordCallback(self.run_dir, self.manifest),
+                    *(callbacks or ()),
+                ],
+                **kwargs,
+            )
+        finally:
+            if original is not None:
+                model.config._name_or_path = original
+        if in_force := getattr(config, "defaults_in_force", None):
+            logger.warning(
+                "defaults that differ from TRL's: %s",
+                ", ".join(f"{name}={value}" for name, value in in_force.items()),
+            )
+
+    def run_dir(self) -> RunDir:
+        """The run's directory, created when it is first needed."""
+        if self._run is None:
+            self._run = RunDir.numbered(self._output_dir, "run")
+        return self._run
+
+    def manifest(self) -> dict[str, Any]:
+        """What the run's manifest keeps beside times and versions."""
+        fingerprint = getattr(self.train_dataset, "_fingerprint", None)
+        return {
+            "model": getattr(self.model.config, "_name_or_path", "") or None,
+            "rewards": self.composite.describe(),
+            "data": {"rows": _length(self.train_dataset), "fingerprint": fingerprint},
+            "seeds": {"seed": self.args.seed, "data_seed": self.args.data_seed},
+            "args": self.args.to_dict(),
+            **self._manifest,
+        }
+
+    def train(self, *args: Any, **kwargs: Any) -> Any:
+        """Trains; a reward that breaks its contract stops the run with a saved checkpoint.
+
+        Raises:
+            RewardError: A reward broke its contract; the text ends with the checkpoint's path.
+        """
+        try:
+            return super().train(*args, **kwargs)
+        except RewardError as exc:
+            step = self.state.global_step
+            checkpoint = self._output_dir / f"{PREFIX_CHECKPOINT_DIR}-{step}"
+            if not checkpoint.exists():
+                self._save_checkpoint(self.model, trial=None)
+            if self._run is not None:
+                self._run.close()
+            raise RewardError(
+                f"{exc}\ntraining stopped after step {step}; checkpoint: {checkpoint}"
+            ) from exc
+
+
+def _composite(
+    rewards: RewardsArgument | None,
+    weights: Sequence[float] | Mapping[str, float] | None,
+) -> CompositeReward:
+    if isinstance(rewards, CompositeReward):
+        if weights is not None and list(weights) != rewards.weights.tolist():
+            raise ConfigError("give the weights in CompositeReward, not in reward_weights too")
+        return rewards
+    if rewards is None:
+        raise ConfigError("reward_funcs is missing: give a name, a function or a list of them")
+    catalog = Catalog()
+    named = _named(rewards, catalog)
+    for name, weight in _weights(list(named), weights).items():
+        given = named[name]
+        table = dict(given) if isinstance(given, Mapping) else {"use": given}
+        if isinstance(given, RewardSection):
+            table = given.model_dump()
+        named[name] = {**table, "weight": weight}
+    return CompositeReward(named, catalog=catalog)
+
+
+def _named(rewards: Any, catalog: Catalog) -> dict[str, Any]:
+    """Gives each reward its instance name: its own, with #2 for the second of a name."""
+    if isinstance(rewards, Mapping):
+        return dict(rewards)
+    if isinstance(rewards, str) or callable(rewards):
+        rewards = [rewards]
+    named: dict[str, Any] = {}
+    for reward in rewards:
+        if isinstance(reward, str):
+            base = reward
+        elif callable(reward):
+            base = catalog.resolve(reward).name
+        else:
+            raise ConfigError(
+                f"reward_funcs holds {type(reward).__name__}; expected names of rewards and "
+                f"functions. A reward model: wrap it in a function"
+            )
+        name, n = base, 2
+        while name in named:
+            name, n = f"{base}#{n}", n + 1
+        named[name] = reward
+    return named
+
+
+def _weights(
+    names: list[str], weights: Sequence[float] | Mapping[str, float] | None
+) -> dict[str, float]:
+    if weights is None:
+        return {}
+    if isinstance(weights, Mapping):
+        unknown = [n for n in weights if n not in names]
+        if unknown:
+            raise ConfigError(
+                f"reward_weights names {unknown[0]!r}, which is no reward here."
+                f"{near(unknown[0], names)} Rewards are {listed(names)}."
+            )
+        return {name: _float(name, weight) for name, weight in weights.items()}
+    if len(weights) != len(names):
+        raise ConfigError(
+            f"reward_weights has {len(weights)} numbers for {len(names)} rewards: "
+            f"{', '.join(names)}"
+        )
+    return {n: _float(n, w) for n, w in zip(names, weights, strict=True)}
+
+
+def _float(name: str, weight: Any) -> float:
+    if isinstance(weight, bool) or not isinstance(weight, int | float):
+        raise ConfigError(f"reward_weights: expected a number for {name!r}, got {weight!r}")
+    return float(weight)
+
+
+def _one_of(first_name: str, first: Any, second_name: str, second: Any) -> Any:
+    if first is not None and second is not None and first is not second:
+        raise ConfigError(f"{first_name} and {second_name} are the same argument; give one")
+    return first if first is not None else second
+
+
+def _check_data(composite: CompositeReward, args: trl.GRPOConfig, dataset: Any) -> None:
+    columns = getattr(dataset, "column_names", None)
+    problems: list[Problem] = []
+    if columns is not None:
+        if "prompt" not in columns:
+            problems.append(
+                Problem(
+                    "train_dataset",
+                    f"it has no column 'prompt'.{near('prompt', columns)} Columns are "
+                    f"{listed(columns)}. Rename one: dataset.rename_column(…, 'prompt')",
+                )
+            )
+        problems += composite.check_columns(columns)
+    if args.remove_unused_columns:
+        problems.append(
+            Problem("remove_unused_columns", "would take the rewards' columns away; leave it off")
+        )
+    prompts = args.generation_batch_size // args.num_generations
+    n = _length(dataset)
+    if n is not None and n < prompts:
+        problems.append(
+            Problem(
+                "train_dataset",
+                f"a batch takes {prompts} prompts ({args.generation_batch_size} completions in "
+                f"groups of {args.num_generations}) and the data has {n} rows, so not one step "
+                f"would be trained; add rows or make the batch smaller",
+            )
+        )
+    if problems:
+        raise ConfigError(problems, "the training data and rewards")
+
+
+def _renamed(dataset: Any) -> Any:
+    """Renames the columns that TRL drops or crashes on; the seam gives them their names back."""
+    if isinstance(dataset, Mapping):
+        return {name: _renamed(part) for name, part in dataset.items()}
+    columns = getattr(dataset, "column_names", None) or []
+    taken = {c: RENAMED + c for c in columns if c in _RESERVED}
+    return dataset.rename_columns(taken) if taken else dataset
+
+
+def _point_to_reference(
+    model: Any, args: trl.GRPOConfig, kwargs: Mapping[str, Any], run_dir: Callable[[], RunDir]
+) -> str | None:
+    """Saves a changed model as the reference and points the model there while TRL loads it.
+
+    Returns:
+        Where the model pointed before, or None if nothing was changed.
+    """
+    if (
+        not isinstance(model, PreTrainedModel)
+        or isinstance(model, PeftModel)
+        or not args.beta
+        or kwargs.get("peft_config") is not None
+        or same_as_saved(model)
+    ):
+        return None
+    original = str(getattr(model.config, "_name_or_path", ""))
+    save_reference(model, run_dir().path / "reference")
+    return original
+
+
+def _length(dataset: Any) -> int | None:
+    try:
+        return len(dataset)
+    except TypeError:
+        return None
