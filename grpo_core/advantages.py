@@ -116,9 +116,10 @@ def _mean(x: _Float32Array, total: _Sum) -> _Float32Array:
 
 
 def _std(x: _Float32Array, total: _Sum) -> _Float32Array:
-    """Sample std of the values that are not NaN, over the first axis (TRL's `nanstd`)."""
-    if len(x) == 1:
-        return np.zeros(x.shape[1:], np.float32)
+    """Sample std of the values that are not NaN, NaN for one or none (TRL's `nanstd`).
+
+    TRL sets 0 for groups of one; NaN leads to the same advantage, 0.
+    """
     counts = (~np.isnan(x)).sum(axis=0).astype(np.float32)
     variance = _mean(np.square(x - _mean(x, total)), total)
     correction = np.where(counts > 1, counts / (counts - np.float32(1)), np.float32(np.nan))

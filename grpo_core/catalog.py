@@ -137,7 +137,9 @@ class Catalog:
             raise PluginError(
                 f"reward {use!r} cannot be used: "
                 + "; ".join(
-                    f"plugin {p.entry!r} of {p.label} is {p.state}: {p.reason}" for p in candidates
+                    f"plugin {p.entry!r} of {p.label} "
+                    f"{'failed to load' if p.state == 'failed' else f'is {p.state}'}: {p.reason}"
+                    for p in candidates
                 )
             ) from next((p.error for p in candidates if p.error is not None), None)
         if reward not in plugin.rewards:
@@ -268,17 +270,18 @@ def _import_file(path: Path, use: str) -> ModuleType:
         raise UnknownRewardError(f"no reward {use!r}: there is no file {path}")
     # A name of its own for each file and content: two files may both be called rewards.py, and in
     # a notebook an edited file is read anew.
-    digest = hashlib.sha256(str(path).encode() + b"\0" + path.read_bytes()).hexdigest()
+    source = path.read_bytes()
+    digest = hashlib.sha256(str(path).encode() + b"\0" + source).hexdigest()
     name = f"grpo_file_{digest[:12]}_{path.stem}"
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        # Not through the loader: its cache takes two versions of one size and second for the same.
+        exec(compile(source, str(path), "exec", dont_inherit=True), vars(module))
     except BaseException as exc:  # the file is the user's; whatever it raises is the reason
         del sys.modules[name]
         if isinstance(exc, KeyboardInterrupt):

@@ -84,7 +84,10 @@ class GRPOConfig(trl.GRPOConfig):  # type: ignore[misc]  # trl is untyped
             if name not in given and value != _FIELDS[name].default
         }
         given = {**DEFAULTS, **given}
+        if given.get("activation_checkpointing") is not None:
+            given.setdefault("gradient_checkpointing", given["activation_checkpointing"])
         _settle_on_cpu(given)
+        _name_checkpointing(given)
         if wrong := batch_problems(given, int(os.environ.get("WORLD_SIZE", "1"))):
             raise ConfigError(wrong)
         super().__init__(**given)
@@ -183,14 +186,24 @@ def _settle_on_cpu(given: dict[str, Any]) -> None:
     global _said
     if torch.accelerator.is_available() and not given.get("use_cpu"):
         return
-    settled = {
-        name: False
+    settled = [
+        name
         for name in ("bf16", "gradient_checkpointing", "dataloader_pin_memory")
-        if given.get(name) is None
-    }
-    if given.get("fp16"):
-        settled.pop("bf16", None)
+        if given.get(name) is None and not (name == "bf16" and given.get("fp16"))
+    ]
     if settled and not _said:
         logger.warning("no accelerator: training on the CPU with %s off", ", ".join(settled))
         _said = True
-    given.update(settled)
+    given.update(dict.fromkeys(settled, False))
+
+
+def _name_checkpointing(given: dict[str, Any]) -> None:
+    """Uses transformers' newer names, so that it does not warn of the older ones TRL still has."""
+    for old, new in (
+        ("gradient_checkpointing", "activation_checkpointing"),
+        ("gradient_checkpointing_kwargs", "activation_checkpointing_kwargs"),
+    ):
+        if new in _FIELDS and given.get(new) is None:
+            value = given.get(old, _FIELDS[old].default)
+            if value is not None:
+                given[new] = given[old] = value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import datasets
 from peft import LoraConfig
 from transformers import AutoTokenizer, PrinterCallback
+from transformers.utils import logging as transformers_logging
 
 from grpo_core.catalog import Catalog
 from grpo_core.composite import CompositeReward
@@ -175,3 +177,10 @@ def _resolved(config: RunConfig) -> dict[str, Any]:
 def _fingerprint(config: RunConfig, rows: int) -> Mapping[str, Any]:
     path = config.folder / config.data.path
     return {"path": str(path), "rows": rows, "sha256": file_sha256(path)}
+
+
+def quiet_libraries() -> None:
+    """Silences what the libraries under us say about each other; for commands, not for scripts."""
+    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # transformers'
+    # TRL reads names that transformers has renamed; nobody who runs a command can act on it.
+    warnings.filterwarnings("ignore", category=FutureWarning, module=r"transformers|trl")

@@ -88,7 +88,6 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
         self._output_dir = Path(config.output_dir)
         self._manifest = dict(manifest or {})
         rewards = to_trl(self.composite, config)
-        self.seam = rewards.callbacks[0].seam
         original = _point_to_reference(model, config, kwargs, self.run_dir)
         try:
             super().__init__(

@@ -10,9 +10,9 @@ import argparse
 import itertools
 import time
 
-from grpo_core import Completion
-
 from grpo_reward_format import Tags
+
+from grpo_core import Completion
 
 _RIGHT = "<think>a</think><answer>4</answer>"
 _CHOICES = {
@@ -99,11 +99,11 @@ def main() -> None:
     options = combinations()
     rewards = [(o, Tags(**o)) for o in (options if args.full else options[::3])]
     default = Tags()
-    print(f"{len(rewards)} combinations of options\n{'text':24s}{'default':>9s}{'worst':>9s}  under")
+    print(
+        f"{len(rewards)} combinations of options\n{'text':24s}{'default':>9s}{'worst':>9s}  under"
+    )
     for name, text in hostile(args.size).items():
-        worst_ms, worst = max(
-            ((cpu_ms(r, text), o) for o, r in rewards), key=lambda pair: pair[0]
-        )
+        worst_ms, worst = max(((cpu_ms(r, text), o) for o, r in rewards), key=lambda pair: pair[0])
         worst_ms = min(worst_ms, cpu_ms(Tags(**worst), text, 5))
         changed = ", ".join(f"{k}={v!r}" for k, v in worst.items() if v != _CHOICES[k][0])
         print(f"{name:24s}{cpu_ms(default, text, 3):9.2f}{worst_ms:9.2f}  {changed}")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from grpo_core import Completion
 from grpo_reward_format import Tags
+
+from grpo_core import Completion
 
 _SAME_NAME = (
     "tags",

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from grpo_core import Completion
 from grpo_reward_format import Tags
+
+from grpo_core import Completion
 
 CASES: list[dict[str, Any]] = [
     json.loads(line)

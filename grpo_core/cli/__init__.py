@@ -1,0 +1,63 @@
+"""The command `grpo`: one file a command, each imported without anything heavy.
+
+A command's file exposes one function (or, with subcommands, one `typer.Typer`), which is
+registered here; what it needs beyond the core is imported inside that function.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import Annotated
+
+import typer
+
+import grpo_core
+from grpo_core.cli import demo, plugins, score, train
+from grpo_core.errors import GrpoError
+
+app = typer.Typer(
+    name="grpo",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="GRPO post-training with reward functions from installed packages.",
+)
+
+app.add_typer(plugins.app, name="plugins")
+app.command()(score.score)
+app.command()(train.train)
+app.command()(demo.demo)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"grpo-core {grpo_core.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Runs `grpo`; what grpo-core raises on purpose becomes a message and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A name that the terminal's encoding lacks must not end a command.
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        app()
+    except GrpoError as exc:
+        print(f"error: {exc}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,233 @@
+"""`grpo plugins`: what is installed, what it offers, and why something is kept out."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import json
+import sys
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from grpo_core.catalog import Catalog, Resolved
+from grpo_core.discovery import Plugin, PluginFilter
+from grpo_core.reward import Parameter, RewardInfo
+
+app = typer.Typer(invoke_without_command=True, help="List the installed reward plugins.")
+
+_STYLES = {"loaded": "green", "blocked": "dim"}
+
+_Allow = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-plugin",
+        metavar="NAME",
+        help="Use only this distribution; may be repeated.",
+        show_default=False,
+    ),
+]
+_Block = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--block-plugin",
+        metavar="NAME",
+        help="Keep this distribution out; may be repeated.",
+        show_default=False,
+    ),
+]
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.callback()
+def plugins(
+    context: typer.Context,
+    as_json: _Json = False,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Exit with 1 if a plugin is failed or may not be used."),
+    ] = False,
+    allow: _Allow = None,
+    block: _Block = None,
+) -> None:
+    """List the installed reward plugins with their rewards, state and reason."""
+    chosen = PluginFilter.from_environment().with_lists(allow or None, block or ())
+    context.obj = chosen
+    if context.invoked_subcommand is not None:
+        return
+    catalog = Catalog(chosen)
+    with _noise_to_stderr():
+        catalog.load_all()
+        described = [_plugin_as_dict(p) for p in catalog.plugins]
+    if as_json:
+        typer.echo(json.dumps(described, indent=2))
+    else:
+        _print_table(catalog.plugins)
+    if strict and catalog.broken():
+        raise typer.Exit(1)
+
+
+@app.command()
+def show(
+    context: typer.Context,
+    name: Annotated[
+        str, typer.Argument(help="math/answer_equals, its bare name, or file.py:function.")
+    ],
+    as_json: _Json = False,
+    allow: _Allow = None,
+    block: _Block = None,
+) -> None:
+    """Show one reward: docstring, range, inputs and options."""
+    chosen: PluginFilter = context.obj
+    with _noise_to_stderr():
+        resolved = Catalog(chosen.with_lists(allow or None, block or ())).resolve(name, bare=True)
+        described = _resolved_as_dict(resolved)
+    if as_json:
+        typer.echo(json.dumps(described, indent=2))
+    else:
+        _print_reward(resolved)
+
+
+@contextlib.contextmanager
+def _noise_to_stderr() -> Iterator[None]:
+    """Sends what plugins print while they are imported to stderr; a program may read stdout."""
+    with contextlib.redirect_stdout(sys.stderr):
+        yield
+
+
+def _plugin_as_dict(plugin: Plugin) -> dict[str, Any]:
+    return {
+        "distribution": plugin.distribution,
+        "version": plugin.version,
+        "entry": plugin.entry,
+        "module": plugin.module,
+        "state": plugin.state,
+        "reason": plugin.reason,
+        "rewards": [_reward_as_dict(info) for info in plugin.rewards.values()],
+    }
+
+
+def _reward_as_dict(info: RewardInfo) -> dict[str, Any]:
+    return {
+        "name": info.name,
+        "summary": info.summary,
+        "range": _with_defaults(info, info.range),
+        "scope": info.scope,
+        "deterministic": info.deterministic,
+        "needs": _with_defaults(info, info.needs),
+        "inputs": [_parameter_as_dict(p) for p in info.inputs],
+        "options": [_parameter_as_dict(p) for p in info.options],
+    }
+
+
+def _parameter_as_dict(p: Parameter) -> dict[str, Any]:
+    return {
+        "name": p.name,
+        "type": p.type_name,
+        "required": p.required,
+        "default": None if p.required else _json_or_repr(p.default),
+    }
+
+
+def _resolved_as_dict(resolved: Resolved) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "full_name": resolved.name,
+        "distribution": resolved.distribution,
+        "version": resolved.version,
+        "origin": resolved.origin,
+        "doc": inspect.getdoc(resolved.target) or "",
+    }
+    if resolved.info is not None:
+        described |= _reward_as_dict(resolved.info)
+    return described
+
+
+def _with_defaults(info: RewardInfo, read: Callable[[], Any]) -> Any:
+    """The range or the needs under the default options; None where they need options."""
+    try:
+        return read()
+    except Exception:  # the author's function, and the defaults may not be enough for it
+        return None
+
+
+def _json_or_repr(value: Any) -> Any:
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        return repr(value)
+    return value
+
+
+def _print_table(found: list[Plugin]) -> None:
+    console = Console()
+    if not found:
+        console.print("No reward plugins are installed.")
+        return
+    table = Table()
+    table.add_column("distribution", overflow="fold")
+    table.add_column("version", overflow="fold")
+    table.add_column("entry", overflow="fold")
+    table.add_column("rewards", overflow="fold")
+    table.add_column("state")
+    for plugin in found:
+        rewards = "\n".join(map(_call_text, plugin.rewards.values()))
+        table.add_row(
+            Text(plugin.distribution),
+            Text(plugin.version),
+            Text(plugin.entry),
+            Text(rewards or "-"),
+            Text(plugin.state, style=_STYLES.get(plugin.state, "red")),
+        )
+    console.print(table)
+    for plugin in found:
+        if plugin.reason:
+            line = Text(f"{plugin.entry} of {plugin.label}: {plugin.state}: {plugin.reason}")
+            console.print(line, soft_wrap=True)
+
+
+def _call_text(info: RewardInfo) -> str:
+    """A reward as one line: name, inputs (a question mark for optional ones) and range."""
+    inputs = ", ".join(p.name if p.required else f"{p.name}?" for p in info.inputs)
+    return f"{info.name}({inputs}) {_range_text(info)}"
+
+
+def _range_text(info: RewardInfo) -> str:
+    bounds = _with_defaults(info, info.range)
+    return "by options" if bounds is None else f"{bounds[0]:g} to {bounds[1]:g}"
+
+
+def _print_reward(resolved: Resolved) -> None:
+    console = Console()
+    info = resolved.info
+
+    def line(text: str = "", style: str = "") -> None:
+        console.print(Text(text, style=style), soft_wrap=True)
+
+    line(resolved.name, "bold")
+    line(f"from   {resolved.origin}")
+    if info is None:
+        line("an untagged function, called in TRL's style")
+    else:
+        line(f"range  {_range_text(info)}")
+        if needs := _with_defaults(info, info.needs):
+            line(f"needs  {', '.join(needs)}")
+        if not info.deterministic:
+            line("not deterministic")
+        _print_parameters(line, "inputs", info.inputs)
+        _print_parameters(line, "options", info.options)
+    if doc := inspect.getdoc(resolved.target):
+        line()
+        line(doc)
+
+
+def _print_parameters(
+    line: Callable[[str], None], title: str, parameters: tuple[Parameter, ...]
+) -> None:
+    line(f"{title}" if parameters else f"{title}: none")
+    for p in parameters:
+        default = "" if p.required else f" = {p.default!r}"
+        line(f"  {p.name}: {p.type_name}{default}")

@@ -1,0 +1,53 @@
+"""`grpo train`: one run from a config file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def train(
+    config: Annotated[Path, typer.Argument(help="The run's TOML file.")],
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Override a setting: train.learning_rate=2e-6; repeatable."),
+    ] = None,
+    allow_plugin: Annotated[
+        list[str] | None, typer.Option(help="Use only this distribution; repeatable.")
+    ] = None,
+    block_plugin: Annotated[
+        list[str] | None, typer.Option(help="Do not use this distribution; repeatable.")
+    ] = None,
+) -> None:
+    """Train as a config file says.
+
+    Exit code: 0 when trained, 1 if a reward stopped the run, 2 if the config is wrong.
+    """
+    from grpo_core.catalog import Catalog
+    from grpo_core.config import read_config
+    from grpo_core.discovery import PluginFilter
+    from grpo_core.errors import MissingExtraError, RewardError
+
+    try:
+        from grpo_core.training.run import quiet_libraries, train_run
+    except MissingExtraError as exc:
+        raise MissingExtraError("grpo train", exc.extra) from None
+    quiet_libraries()
+    run = read_config(config, overrides or ())
+    chosen = (
+        PluginFilter.from_environment()
+        .with_lists(run.plugins.allow, run.plugins.block)
+        .with_lists(allow_plugin, block_plugin or ())
+    )
+    catalog = Catalog(chosen)
+    for plugin in catalog.broken():
+        typer.echo(f"note: plugin {plugin.label} is {plugin.state}: {plugin.reason}", err=True)
+    try:
+        done = train_run(run, catalog, typer.echo)
+    except RewardError as exc:
+        typer.echo(f"error: {exc}", err=True)
+        raise typer.Exit(1) from None
+    typer.echo(f"model: {done.model}")
+    typer.echo(f"run:   {done.path}")
