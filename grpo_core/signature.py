@@ -50,6 +50,8 @@ def parameter_of(p: inspect.Parameter, names: dict[str, Any]) -> Parameter:
         if isinstance(annotation, str):
             text = annotation
             annotation = _evaluated(annotation, names)
+    if isinstance(annotation, str):
+        annotation = Any
     required = p.default is p.empty
     return Parameter(p.name, annotation, required, None if required else p.default, text)
 
@@ -67,7 +69,7 @@ def _evaluated(text: str, names: dict[str, Any]) -> Any:
             return eval(text, known)
         except NameError as exc:
             missing = exc.name or ""
-            found = getattr(typing, missing, None) or getattr(collections.abc, missing, None)
+            found = getattr(collections.abc, missing, None) or getattr(typing, missing, None)
             if found is None or missing in known:
                 return Any
             known[missing] = found

@@ -108,7 +108,7 @@ def effective_values(
     out[outside] = np.nan
     if aggregate == "sum_then_normalize":
         fill = np.repeat(_group_means(out, group_size), group_size, axis=0)
-        cells = absent & (policies == "neutral") & ~outside[:, np.newaxis]
+        cells = absent & ~outside[:, np.newaxis]  # of "neutral" rewards only: zeros are in already
         out[cells] = fill[cells]
     return out
 

@@ -31,12 +31,12 @@ LARGEST_TERM = 99
 N_TRAIN = 512
 N_HELDOUT = 128
 
-STEPS = 400
+STEPS = 600
 WARMUP_STEPS = 20
 BATCH_SIZE = 128
 PEAK_LEARNING_RATE = 4e-3
 SHARE_WRONG_SHAPE = 0.5
-SHARE_WRONG_ANSWER = 0.5
+SHARE_WRONG_ANSWER = 0.4
 MAX_COMPLETION_TOKENS = 56  # the longest right completion has 51 bytes and the end token
 
 PAD, BOS, END = "<|pad|>", "<|begin|>", "<|end|>"

@@ -9,13 +9,14 @@ from __future__ import annotations
 import argparse
 import itertools
 import time
+from typing import Any
 
 from grpo_reward_format import Tags
 
 from grpo_core import Completion
 
 _RIGHT = "<think>a</think><answer>4</answer>"
-_CHOICES = {
+_CHOICES: dict[str, list[Any]] = {
     "mode": ["soft", "strict"],
     "outside_text": ["forbid", "allow_after", "allow"],
     "layout": ["any", "lines"],
@@ -84,7 +85,7 @@ def cpu_ms(reward: Tags, text: str, repeats: int = 1) -> float:
     return best * 1000
 
 
-def combinations() -> list[dict[str, object]]:
+def combinations() -> list[dict[str, Any]]:
     """All combinations of options that a text can satisfy."""
     rows = itertools.product(*_CHOICES.values())
     options = [dict(zip(_CHOICES, row, strict=True)) for row in rows]

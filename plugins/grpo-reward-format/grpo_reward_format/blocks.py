@@ -132,6 +132,7 @@ def _longest_chain(text: str, contract: Contract, at: Mapping[str, int], given: 
 
     The best one, not the first one: else taking a tag away could free a better chain, and pay.
     """
+    bodies = _without_tags(text, contract) if contract.empty_body == "reject" else ""
     chains = [_Chain(0, (), (0, 0))]
     for name, opener, closer in contract.blocks:
         start = at.get(opener, -1)
@@ -142,8 +143,8 @@ def _longest_chain(text: str, contract: Contract, at: Mapping[str, int], given: 
         chains.append(_extended(before, inner, (opener,), given))
         stop = at.get(closer, -1)
         if stop >= inner:
-            filled = contract.empty_body == "reject" and _is_filled(text[inner:stop], contract)
-            passed = (opener, closer, name) if filled else (opener, closer)
+            is_empty = _looks_empty(bodies[inner:stop])
+            passed = (opener, closer) if is_empty else (opener, closer, name)
             chains.append(_extended(before, stop + len(closer), passed, given))
     return max(chains, key=lambda c: c.points)
 
@@ -155,11 +156,12 @@ def _extended(chain: _Chain, end: int, passed: tuple[str, ...], given: set[str])
     return _Chain(end, chain.passed + passed, points)
 
 
-def _is_filled(body: str, contract: Contract) -> bool:
-    """True if a body shows something besides required tags: tags alone never fill a body."""
+def _without_tags(text: str, contract: Contract) -> str:
+    """The text with required tags blanked out: more of them must not fill a body."""
     for block in contract.blocks:
-        body = body.replace(block.opener, "").replace(block.closer, "")
-    return not _looks_empty(body)
+        for tag in block[1:]:
+            text = text.replace(tag, " " * len(tag))
+    return text
 
 
 def _looks_empty(text: str) -> bool:

@@ -9,9 +9,15 @@ from grpo_core import Completion, Score, reward
 from grpo_reward_format.blocks import Contract, EmptyBody, Layout, OutsideText, Tail, judge
 from grpo_reward_format.fences import MAX_FENCE_LINES, mask_fences
 
-Mode = Literal["strict", "soft"]
-PrefixPolicy = Literal["exact", "lenient"]
-
+# The signature of `Tags` spells these out, because error messages show it.
+_CHOICES = {
+    "mode": ("strict", "soft"),
+    "outside_text": get_args(OutsideText),
+    "layout": get_args(Layout),
+    "prefix_policy": ("exact", "lenient"),
+    "empty_body": get_args(EmptyBody),
+    "tail": get_args(Tail),
+}
 _N_FAULTS_SHOWN = 3
 # White space that no suffix holds, so that blanking one suffix cannot make up another.
 _BLANK = "\x1c"
@@ -68,23 +74,25 @@ class Tags:
         self,
         *,
         tags: Sequence[str] = ("think", "answer"),
-        mode: Mode = "strict",
-        outside_text: OutsideText = "forbid",
-        layout: Layout = "any",
+        mode: Literal["strict", "soft"] = "strict",
+        outside_text: Literal["forbid", "allow_after", "allow"] = "forbid",
+        layout: Literal["any", "lines"] = "any",
         prompt_prefix: str | None = None,
-        prefix_policy: PrefixPolicy = "exact",
-        empty_body: EmptyBody = "reject",
-        tail: Tail = "optional",
+        prefix_policy: Literal["exact", "lenient"] = "exact",
+        empty_body: Literal["reject", "allow"] = "reject",
+        tail: Literal["optional", "require"] = "optional",
         ignore_code_fences: bool = False,
         strip_suffixes: Sequence[str] = (),
     ) -> None:
         _check_tags(tags)
-        _check_choice("mode", mode, Mode)
-        _check_choice("outside_text", outside_text, OutsideText)
-        _check_choice("layout", layout, Layout)
-        _check_choice("prefix_policy", prefix_policy, PrefixPolicy)
-        _check_choice("empty_body", empty_body, EmptyBody)
-        _check_choice("tail", tail, Tail)
+        _check_choices(
+            mode=mode,
+            outside_text=outside_text,
+            layout=layout,
+            prefix_policy=prefix_policy,
+            empty_body=empty_body,
+            tail=tail,
+        )
         if tail == "require" and outside_text == "forbid":
             raise ValueError(
                 "tail = 'require' wants text after the last block, which outside_text = 'forbid' "
@@ -149,10 +157,11 @@ def _repeats(written: str, prefix: str) -> bool:
     return bool(core) and written.lstrip().startswith(core)
 
 
-def _check_choice(option: str, value: str, choices: object) -> None:
-    allowed = get_args(choices)
-    if value not in allowed:
-        raise ValueError(f"{option} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+def _check_choices(**chosen: str) -> None:
+    for option, value in chosen.items():
+        if value not in _CHOICES[option]:
+            allowed = ", ".join(map(repr, _CHOICES[option]))
+            raise ValueError(f"{option} must be one of {allowed}, got {value!r}")
 
 
 def _check_tags(tags: Sequence[str]) -> None:

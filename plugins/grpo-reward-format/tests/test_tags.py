@@ -41,11 +41,10 @@ def test_tags_lenient_prefix_repeated_twice_is_a_double_tag() -> None:
 
 
 def test_tags_lenient_prefix_with_crlf_is_recognised() -> None:
-    tags = Tags(prefix_policy="lenient")
+    tags = Tags(prefix_policy="lenient", outside_text="allow")
     completion = Completion(f"Go:\r\n{RIGHT}", prefill="Go:\n<think>")
 
-    assert tags(completion).value == 1.0 - 1.0  # "Go:" is text before the first block
-    assert Tags(prefix_policy="lenient", outside_text="allow")(completion).value == 1.0
+    assert tags(completion).value == 1.0
 
 
 def test_tags_suffix_of_another_suffix_is_cut_whole() -> None:

@@ -1,0 +1,367 @@
+"""`@reward`: what it takes, refuses and reads."""
+
+import functools
+import inspect
+import pickle
+
+import pytest
+
+from grpo_core import Completion, reward
+from grpo_core.errors import NotSupportedYetError
+from grpo_core.reward import info_of, is_tagged, reward_name
+
+
+@reward
+def at_module_level(completion: Completion, answer: str) -> float:
+    """1.0 if equal.
+
+    More.
+    """
+    return float(completion.text == answer)
+
+
+@reward
+class HTMLTidy:
+    """1.0 if tidy."""
+
+    def __init__(self, *, indent: int = 2):
+        self.indent = indent
+
+    def __call__(self, completion, spec=None):
+        return 1.0
+
+
+def names(parameters):
+    return [p.name for p in parameters]
+
+
+def test_reward_function_is_returned_itself_and_stays_callable():
+    assert at_module_level(Completion("4"), "4") == 1.0
+    assert is_tagged(at_module_level)
+    assert inspect.isfunction(at_module_level)
+
+
+@pytest.mark.parametrize("target", [at_module_level, HTMLTidy])
+def test_reward_tagged_target_pickles_to_itself(target):
+    assert pickle.loads(pickle.dumps(target)) is target
+
+
+def test_reward_class_instance_pickles_with_its_options():
+    assert pickle.loads(pickle.dumps(HTMLTidy(indent=4))).indent == 4
+
+
+def test_reward_with_empty_parentheses_tags():
+    @reward()
+    def short(completion):
+        return 1.0
+
+    assert is_tagged(short)
+
+
+@pytest.mark.parametrize(
+    ("class_name", "expected"),
+    [
+        ("AnswerEquals", "answer_equals"),
+        ("HTMLTidy", "html_tidy"),
+        ("Sha256Sum", "sha256_sum"),
+        ("X", "x"),
+        ("already_snake", "already_snake"),
+    ],
+)
+def test_reward_name_of_class_is_snake_case(class_name, expected):
+    assert reward_name(type(class_name, (), {})) == expected
+
+
+def test_info_function_reads_docstring_inputs_and_options():
+    @reward(range=(-1, 2), deterministic=False, needs="token_ids")
+    def judged(completion, answer: str, unit: str = "m", *, strict: bool, tags: tuple = ("a",)):
+        """First line.
+
+        Second.
+        """
+
+    info = info_of(judged)
+
+    assert (info.name, info.summary) == ("judged", "First line.")
+    assert names(info.inputs) == ["answer", "unit"]
+    assert [p.required for p in info.inputs] == [True, False]
+    assert names(info.options) == ["strict", "tags"]
+    assert [(p.required, p.default) for p in info.options] == [(True, None), (False, ("a",))]
+    assert info.range() == (-1.0, 2.0)
+    assert info.needs() == ("token_ids",)
+    assert (info.deterministic, info.scope, info.is_class) == (False, "sample", False)
+
+
+def test_info_class_reads_call_and_init():
+    info = info_of(HTMLTidy)
+
+    assert (info.name, info.is_class) == ("html_tidy", True)
+    assert names(info.inputs) == ["spec"]
+    assert [(p.name, p.annotation, p.default) for p in info.options] == [("indent", int, 2)]
+
+
+def test_info_class_without_init_has_no_options():
+    @reward
+    class Short:
+        def __call__(self, completion):
+            return 1.0
+
+    assert info_of(Short).options == ()
+
+
+@pytest.mark.parametrize("kind", [staticmethod, classmethod])
+def test_info_call_without_self_still_starts_at_the_completion(kind):
+    def call(completion, answer):
+        return 1.0
+
+    def call_of_class(cls, completion, answer):
+        return 1.0
+
+    function = call if kind is staticmethod else call_of_class
+    target = reward(type("Short", (), {"__call__": kind(function)}))
+
+    assert names(info_of(target).inputs) == ["answer"]
+    assert target()(Completion("x"), "y") == 1.0
+
+
+def test_info_positional_only_completion_is_allowed():
+    @reward
+    def short(completion, /, answer):
+        return 1.0
+
+    assert names(info_of(short).inputs) == ["answer"]
+
+
+def test_info_without_docstring_has_empty_summary():
+    @reward
+    def short(completion):
+        return 1.0
+
+    assert info_of(short).summary == ""
+
+
+def test_info_untagged_function_is_refused():
+    def short(completion):
+        return 1.0
+
+    with pytest.raises(TypeError, match="'short' is not a reward: put @reward above it"):
+        info_of(short)
+
+
+def test_is_tagged_subclass_of_tagged_class_is_not():
+    class Other(HTMLTidy):
+        pass
+
+    assert not is_tagged(Other)
+
+
+def test_is_tagged_instance_of_tagged_class_is_not():
+    assert not is_tagged(HTMLTidy())
+
+
+def test_info_wrapped_above_keeps_tag_and_signature():
+    def twice(function):
+        @functools.wraps(function)
+        def wrapper(*args, **kwargs):
+            return 2 * function(*args, **kwargs)
+
+        return wrapper
+
+    doubled = twice(at_module_level)
+
+    assert is_tagged(doubled)
+    assert names(info_of(doubled).inputs) == ["answer"]
+    assert doubled(Completion("4"), "4") == 2.0
+
+
+def test_info_wrapped_below_reads_the_inner_signature():
+    @reward
+    @functools.lru_cache
+    def cached(completion, answer: int):
+        return 1.0
+
+    assert [(p.name, p.annotation) for p in info_of(cached).inputs] == [("answer", int)]
+
+
+# Refused signatures
+
+
+def refused(source, error=TypeError):
+    """The text of the error that tagging the last definition of the source raises."""
+    namespace = {"reward": reward}
+    with pytest.raises(error) as caught:
+        exec(source, namespace)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("@reward\ndef r(): pass", "'r' needs a first parameter that takes the completion"),
+        ("@reward\ndef r(*, completion): pass", "needs a first parameter"),
+        ("@reward\ndef r(*completions): pass", "needs a first parameter"),
+        ("@reward\ndef r(c, *rest): pass", "*rest declares nothing"),
+        ("@reward\ndef r(c, **rest): pass", "**rest declares nothing"),
+        ("@reward\ndef r(c, a, /): pass", "input 'a' must not be positional-only"),
+        ("@reward\ndef r(c): yield 1.0", "is a generator; return one value"),
+        ("@reward\nclass R: pass", "the class needs a __call__"),
+        (
+            "@reward\nclass R:\n def __init__(self, n): pass\n def __call__(self, c): pass",
+            "__init__ parameter 'n' must be keyword-only (put it after a bare *)",
+        ),
+        (
+            "@reward\nclass R:\n def __call__(self, c, *, n): pass",
+            "option 'n' of a class belongs into __init__, not __call__",
+        ),
+        (
+            "import dataclasses\n@reward\n@dataclasses.dataclass\nclass R:\n"
+            " n: int = 1\n def __call__(self, c): pass",
+            "must be keyword-only (declare @dataclass(kw_only=True))",
+        ),
+        ("reward('math')", "tags a function or class, got 'math'"),
+        ("reward((0, 1))", "tags a function or class, got (0, 1)"),
+        (
+            "import functools\nreward(functools.partial(print))",
+            "tags a function or class, got functools.partial",
+        ),
+        ("reward(''.join)", "cannot tag <built-in method join"),
+    ],
+)
+def test_reward_signature_that_cannot_be_is_refused(source, text):
+    assert text in refused(source)
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("completion", "the first parameter already is the completion"),
+        ("completions", "one Completion"),
+        ("prompt", "read completion.prompt"),
+        ("prompts", "read completion.prompt"),
+        ("completion_ids", "read completion.token_ids"),
+        ("trainer_state", "schedules cover steps"),
+        ("log_metric", "return Score(value, metrics={...})"),
+        ("log_extra", "return Score(value, reason=...)"),
+        ("environments", "not available"),
+        ("image", "not available"),
+        ("images", "not available"),
+    ],
+)
+def test_reward_input_with_a_name_of_trl_is_refused_with_advice(name, advice):
+    text = refused(f"@reward\ndef r(c, {name}): pass")
+
+    assert f"an input cannot be called {name!r}" in text
+    assert advice in text
+
+
+def test_reward_option_may_have_a_name_of_trl():
+    @reward
+    def r(c, *, image=None):
+        return 1.0
+
+    assert names(info_of(r).options) == ["image"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "@reward\nasync def r(c): pass",
+        "@reward\nclass R:\n async def __call__(self, c): pass",
+        "@reward(scope='batch')\ndef r(c): pass",
+        "@reward(scope='group')\ndef r(c): pass",
+        "@reward(timeout_s=2)\ndef r(c): pass",
+        "@reward(isolation='thread')\ndef r(c): pass",
+        "@reward(on_error=0.0)\ndef r(c): pass",
+    ],
+)
+def test_reward_part_of_a_later_version_is_refused_as_not_yet(source):
+    assert "not supported yet" in refused(source, NotSupportedYetError)
+
+
+def test_reward_unknown_argument_names_what_it_takes():
+    text = refused("@reward(rnge=(0, 1))\ndef r(c): pass")
+
+    assert text == "@reward on 'r' got 'rnge'; it takes range, scope, deterministic, needs"
+
+
+def test_reward_unknown_scope_is_refused():
+    assert "got 'row'" in refused("@reward(scope='row')\ndef r(c): pass", ValueError)
+
+
+@pytest.mark.parametrize(
+    "bad", ["(1, 0)", "(0, 0)", "(0,)", "(0, 1, 2)", "5", "(0, float('inf'))", "(float('nan'), 1)"]
+)
+def test_reward_range_that_is_none_is_refused(bad):
+    text = refused(f"@reward(range={bad})\ndef r(c): pass", ValueError)
+
+    assert text.startswith("@reward on 'r': range must be two finite numbers, lowest first, got")
+
+
+def test_reward_needs_unknown_field_lists_the_fields():
+    text = refused("@reward(needs=('tokens',))\ndef r(c): pass", ValueError)
+
+    assert "names no field of Completion: 'tokens'" in text
+    assert "token_ids, truncated" in text
+
+
+def test_reward_needs_of_another_kind_is_refused():
+    assert "needs must be names of fields, got 3" in refused("@reward(needs=3)\ndef r(c): pass")
+
+
+# Range and needs as functions of the options
+
+
+def test_range_function_gets_defaults_and_given_options():
+    @reward(range=lambda low, high: (low, high))
+    def r(c, *, low: float = 0.0, high: float = 1.0, strip: bool = True):
+        return 1.0
+
+    info = info_of(r)
+
+    assert info.range() == (0.0, 1.0)
+    assert info.range({"high": 5.0, "strip": False}) == (0.0, 5.0)
+
+
+def test_range_function_with_double_star_gets_all_options():
+    @reward(range=lambda **options: (0, len(options)))
+    def r(c, *, a=1, b=2):
+        return 1.0
+
+    assert info_of(r).range() == (0.0, 2.0)
+
+
+def test_needs_function_depends_on_an_option():
+    @reward(needs=lambda by: ("token_ids",) if by == "tokens" else ())
+    def r(c, *, by: str = "words"):
+        return 1.0
+
+    info = info_of(r)
+
+    assert info.needs() == ()
+    assert info.needs({"by": "tokens"}) == ("token_ids",)
+
+
+def test_range_function_of_no_option_is_refused_with_a_near_name():
+    @reward(range=lambda hihg: (0, hihg))
+    def r(c, *, high=1.0):
+        return 1.0
+
+    with pytest.raises(TypeError, match=r"range is a function of 'hihg', which is no option\. Did"):
+        info_of(r)
+
+
+def test_range_function_that_returns_nonsense_names_the_reward():
+    @reward(range=lambda high: (0, high))
+    def r(c, *, high=1.0):
+        return 1.0
+
+    with pytest.raises(ValueError, match="@reward on 'r': range must be two finite"):
+        info_of(r).range({"high": -1.0})
+
+
+def test_range_call_does_not_share_the_default_between_calls():
+    @reward
+    def r(c, *, tags=("a",)):
+        return 1.0
+
+    assert info_of(r) == info_of(r)

@@ -1,0 +1,139 @@
+"""`GRPOConfig`: names and defaults on top of TRL's."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+import trl
+
+import grpo_core.training.config as module
+from grpo_core import GRPOConfig
+from grpo_core.errors import ConfigError
+from grpo_core.training.config import train_problems
+
+
+def test_config_defaults_are_the_documented_ones(tmp_path):
+    config = GRPOConfig(output_dir=str(tmp_path))
+
+    assert (config.num_generations, config.max_completion_length) == (4, 512)
+    assert (config.learning_rate, config.kl_coef, config.clip_range) == (1e-6, 0.1, 0.2)
+    assert (config.temperature, config.num_train_epochs) == (0.7, 3)
+    assert config.gradient_accumulation_steps == 4
+
+
+def test_config_kl_coef_and_clip_range_are_beta_and_epsilon(tmp_path):
+    config = GRPOConfig(output_dir=str(tmp_path), kl_coef=0.05, clip_range=0.3)
+
+    assert (config.beta, config.epsilon) == (0.05, 0.3)
+    config.kl_coef, config.clip_range = 0.5, 0.1
+    assert (config.beta, config.epsilon) == (0.5, 0.1)
+
+
+def test_config_equal_kl_coef_and_beta_are_accepted(tmp_path):
+    assert GRPOConfig(output_dir=str(tmp_path), kl_coef=0.2, beta=0.2).beta == 0.2
+
+
+def test_config_different_kl_coef_and_beta_are_an_error(tmp_path):
+    with pytest.raises(ConfigError, match=r"kl_coef=0\.2 and beta=0\.1 are the same setting"):
+        GRPOConfig(output_dir=str(tmp_path), kl_coef=0.2, beta=0.1)
+
+
+def test_config_kl_coef_zero_is_kept(tmp_path):
+    assert GRPOConfig(output_dir=str(tmp_path), kl_coef=0.0).beta == 0.0
+
+
+def test_config_output_dir_may_be_given_by_position(tmp_path):
+    assert GRPOConfig(str(tmp_path)).output_dir == str(tmp_path)
+
+
+def test_config_unknown_field_names_a_near_one(tmp_path):
+    with pytest.raises(TypeError, match=r"no field 'learning_rat'\. Did you mean 'learning_rate'"):
+        GRPOConfig(output_dir=str(tmp_path), learning_rat=1e-6)
+
+
+def test_config_retired_field_says_what_to_do(tmp_path):
+    with pytest.raises(TypeError, match="'max_prompt_length'. TRL no longer cuts prompts"):
+        GRPOConfig(output_dir=str(tmp_path), max_prompt_length=64)
+
+
+def test_config_batch_without_whole_groups_names_valid_values(tmp_path):
+    with pytest.raises(ConfigError, match="num_generations = 2, 3, 4, 6, 12") as caught:
+        GRPOConfig(
+            output_dir=str(tmp_path),
+            per_device_train_batch_size=3,
+            gradient_accumulation_steps=4,
+            num_generations=5,
+        )
+    assert "set per_device_train_batch_size = 5, 10, 15" in str(caught.value)
+
+
+def test_config_lists_unset_defaults_that_differ_from_trl(tmp_path):
+    config = GRPOConfig(output_dir=str(tmp_path), temperature=1.0)
+
+    theirs = {f: trl.GRPOConfig.__dataclass_fields__[f].default for f in module.DEFAULTS}
+    expected = {k: v for k, v in module.DEFAULTS.items() if v != theirs[k] and k != "temperature"}
+    assert config.defaults_in_force == expected
+    assert config.defaults_in_force["beta"] == 0.1
+
+
+def test_config_on_cpu_turns_off_what_needs_an_accelerator_and_says_so_once(
+    tmp_path, monkeypatch, caplog
+):
+    monkeypatch.setattr(module, "_said", False)
+    with caplog.at_level(logging.WARNING, "grpo_core"):
+        first = GRPOConfig(output_dir=str(tmp_path), use_cpu=True)
+        GRPOConfig(output_dir=str(tmp_path), use_cpu=True)
+
+    assert (first.bf16, first.gradient_checkpointing) == (False, False)
+    assert [r.message for r in caplog.records] == [
+        "no accelerator: training on the CPU with bf16, gradient_checkpointing, "
+        "dataloader_pin_memory off"
+    ]
+
+
+def test_config_on_cpu_keeps_what_was_asked_for(tmp_path):
+    config = GRPOConfig(
+        output_dir=str(tmp_path), use_cpu=True, bf16=True, gradient_checkpointing=True
+    )
+
+    assert (config.bf16, config.gradient_checkpointing) == (True, True)
+
+
+def test_config_takes_activation_checkpointing_by_either_name(tmp_path):
+    config = GRPOConfig(output_dir=str(tmp_path), use_cpu=True, activation_checkpointing=True)
+
+    assert (config.activation_checkpointing, config.gradient_checkpointing) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("train", "said"),
+    [
+        ({"learning_rat": 1e-6}, "no field 'learning_rat'. Did you mean 'learning_rate'?"),
+        ({"learning_rate": "fast"}, "expected float, got 'fast'"),
+        ({"max_steps": 1.5}, "expected int, got 1.5"),
+        ({"kl_coef": "x"}, "expected float, got 'x'"),
+        ({"kl_coef": 0.1, "beta": 0.2}, "kl_coef is TRL's beta, which is given too"),
+        ({"output_dir": "x"}, "is set by [run] dir"),
+        ({"reward_weights": [1.0]}, "is set by each reward's weight"),
+        ({"bf16": "yes"}, "got 'yes'"),
+    ],
+)
+def test_train_problems_name_the_field(train, said):
+    [problem] = train_problems(train)
+
+    assert problem.where == f"train.{next(iter(train))}"
+    assert said in problem.message
+
+
+@pytest.mark.parametrize(
+    "train",
+    [
+        {"learning_rate": 1, "max_steps": 10, "lr_scheduler_type": "cosine"},
+        {"save_strategy": "no", "optim": "adamw_torch", "eval_strategy": "steps"},
+        {"model_init_kwargs": {"dtype": "float32"}, "top_k": 5, "warmup_steps": 0.1},
+        {"kl_coef": 0, "clip_range": 0.2, "gradient_checkpointing": True, "bf16": False},
+    ],
+)
+def test_train_problems_good_values_give_none(train):
+    assert train_problems(train) == []
