@@ -46,9 +46,7 @@ def run() -> list[Line]:
     ]
     for what, code in (("import grpo_core", cases["core"]), ("grpo plugins", cases["command"])):
         heavy = sorted(modules_of(code).intersection(HEAVY))
-        lines.append(
-            Line.flag(f"{what}: no {', '.join(HEAVY)}", not heavy, ", ".join(heavy))
-        )
+        lines.append(Line.flag(f"{what}: no {', '.join(HEAVY)}", not heavy, ", ".join(heavy)))
     cost: dict[str, list[float]] = {name: [] for name in cases}
     for _ in range(REPEATS):  # interleaved, so that a busy moment hits all of them
         for name, code in cases.items():

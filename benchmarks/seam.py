@@ -129,9 +129,7 @@ class Clock(transformers.TrainerCallback):
         self.callables.seconds = self.rewards.seconds = 0.0
         self._last = now
 
-    def on_log(
-        self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any
-    ) -> None:
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
         if "loss" in logs:
             self.losses.append(logs["loss"])
 
@@ -193,7 +191,9 @@ def train(*, ours: bool, chat: bool, folder: str) -> Run:
     trainer.remove_callback(PrinterCallback)
     trainer.train()
     weights = torch.cat([p.detach().flatten() for p in trainer.model.parameters()])
-    return Run(statistics.median(clock.steps), statistics.median(clock.seams), clock.losses, weights)
+    return Run(
+        statistics.median(clock.steps), statistics.median(clock.seams), clock.losses, weights
+    )
 
 
 def _named(function: Callable[..., Any], named: Any) -> Callable[..., Any]:
@@ -249,8 +249,6 @@ def compared(kind: str, plain: Sequence[Run], ours: Sequence[Run]) -> list[Line]
                 note="each run's median step; of minima "
                 f"{min(r.step for r in ours) / steps[0]:.3f}",
             ),
-            Line(
-                f"{kind}: TRL's slowest run / its fastest, of {len(steps)}", steps[-1] / steps[0]
-            ),
+            Line(f"{kind}: TRL's slowest run / its fastest, of {len(steps)}", steps[-1] / steps[0]),
         ]
     return lines

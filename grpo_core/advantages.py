@@ -21,9 +21,10 @@ trained on, so the steps here are TRL's, in float32, and sums add in the order o
 
 **What cannot agree to 1e-5.** A GPU, and a CPU with another vector width, add in another order:
 groups that are constant up to rounding get other noise of the same size (about 1e-3 times the
-total), while groups whose std is above a twentieth of their largest total agree everywhere. And
-torch's square root may miss the last bit: with `normalize_then_sum` it shows, by up to 3e-3, where
-the weighted sums cancel in the whole batch, as for two rewards x and 1 - x of equal weight.
+total, up to size 1 in the GDPO case above). Scaled groups whose std is above a twentieth of their
+largest total agreed in every order tried, on a CPU with G up to 64. And torch's square root may
+miss the last bit: with `normalize_then_sum` it shows, by up to 3e-3, where the weighted sums cancel
+in the whole batch, as for two rewards x and 1 - x of equal weight.
 """
 
 from __future__ import annotations

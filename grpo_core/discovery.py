@@ -161,11 +161,11 @@ def _entries() -> Iterator[tuple[Distribution, Plugin]]:
         text = _entry_text(dist)
         if not _SECTION.search(text):
             continue
-        name = _name_of(dist)
+        name = _field(dist, "Name")
         if name and (canonicalize_name(name) in seen or _is_shadowed(name, text)):
             continue
         seen.add(canonicalize_name(name or ""))
-        plugin = Plugin(name or "unknown", dist.version if name else "?", "?", "")
+        plugin = Plugin(name or "unknown", _field(dist, "Version") or "?", "?", "")
         try:
             points: Sequence[EntryPoint] = tuple(dist.entry_points.select(group=GROUP))
         except (TypeError, ValueError):  # what importlib.metadata raises on a line without "="
@@ -194,13 +194,13 @@ def _entry_text(dist: Distribution) -> str:
         return ""
 
 
-def _name_of(dist: Distribution) -> str | None:
-    """Its name; None in a folder that a failed removal left behind."""
+def _field(dist: Distribution, key: str) -> str | None:
+    """A field of the metadata; None in a folder that a failed removal left behind."""
     try:
-        name: str | None = dist.metadata["Name"]
+        metadata = dist.metadata
     except (OSError, ValueError):
         return None
-    return name
+    return metadata[key] if key in metadata else None
 
 
 def _is_shadowed(name: str, text: str) -> bool:

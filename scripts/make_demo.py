@@ -27,11 +27,11 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 SEED = 0
-LARGEST_TERM = 99
+TERMS = range(10, 100)
 N_TRAIN = 512
 N_HELDOUT = 128
 
-STEPS = 600
+STEPS = 400
 WARMUP_STEPS = 20
 BATCH_SIZE = 128
 PEAK_LEARNING_RATE = 4e-3
@@ -102,12 +102,11 @@ class Split(NamedTuple):
 
 
 def split_problems(rng: random.Random) -> Split:
-    """Every sum of two terms from 1 to LARGEST_TERM, shuffled and divided.
+    """Every sum of two numbers in TERMS, shuffled and divided.
 
     Mirrored sums (`3+8` and `8+3`) go to the same side, so that neither gives the other away.
     """
-    terms = range(1, LARGEST_TERM + 1)
-    pairs = [Problem(a, b) for a in terms for b in terms if a <= b]
+    pairs = [Problem(a, b) for a in TERMS for b in TERMS if a <= b]
     rng.shuffle(pairs)
     kept, warm = pairs[: N_TRAIN + N_HELDOUT], pairs[N_TRAIN + N_HELDOUT :]
     turned = [Problem(p.right, p.left) if rng.random() < 0.5 else p for p in kept]

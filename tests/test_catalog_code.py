@@ -170,6 +170,26 @@ def test_resolve_two_files_of_one_name_stay_apart(tmp_path, catalog):
     assert (first([]), second([])) == (1, 2)
 
 
+def test_resolve_two_files_of_one_content_stay_apart(tmp_path, catalog):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "rewards.py").write_text("def r(completions): return __file__")
+
+    first = catalog.resolve("a/rewards.py:r", folder=tmp_path).target
+    second = catalog.resolve("b/rewards.py:r", folder=tmp_path).target
+
+    assert first([]) == str(tmp_path / "a" / "rewards.py")
+    assert second([]) == str(tmp_path / "b" / "rewards.py")
+
+
+def test_resolve_file_is_compiled_by_its_own_rules(tmp_path, catalog):
+    (tmp_path / "rewards.py").write_text("def r(completions: list): pass")
+
+    found = catalog.resolve("rewards.py:r", folder=tmp_path)
+
+    assert found.target.__annotations__ == {"completions": list}
+
+
 def test_resolve_file_twice_is_one_module(tmp_path, catalog):
     (tmp_path / "rewards.py").write_text(MINE)
 
@@ -281,6 +301,14 @@ def test_resolve_tagged_function_with_a_bad_declaration_names_it(catalog):
     assert "'odd': range is a function of 'm', which is no option" in refusal(catalog, odd)
 
 
+def test_resolve_tagged_function_wrapped_as_async_is_refused(catalog):
+    @functools.wraps(tagged)
+    async def later(completion):
+        return 1.0
+
+    assert "async rewards are not supported yet" in refusal(catalog, later)
+
+
 # Where the code lies
 
 
@@ -306,9 +334,11 @@ def test_source_hash_of_a_builtin_is_none(catalog, target):
     assert catalog.resolve(target).source_hash is None
 
 
+@pytest.mark.parametrize("module", ["__main__", "typed_somewhere"])
 @pytest.mark.parametrize("name", ["function", "Class"])
-def test_source_hash_of_code_without_a_file_is_none(catalog, name):
-    namespace = {"__name__": "typed_at_a_prompt", "reward": reward}
+def test_source_hash_of_code_without_a_file_is_none(catalog, monkeypatch, name, module):
+    monkeypatch.delattr(sys.modules["__main__"], "__file__", raising=False)
+    namespace = {"__name__": module, "reward": reward}
     exec(
         "@reward\ndef function(c): pass\n@reward\nclass Class:\n def __call__(self, c): pass",
         namespace,

@@ -239,6 +239,16 @@ def test_find_folder_without_metadata_fails_and_says_where(site):
     assert plugin.reason == f"a distribution in {site.folder} has no METADATA; remove it"
 
 
+def test_find_metadata_without_a_version_is_found_all_the_same(site):
+    site.install("acme-rewards")
+    metadata = site.folder / "acme_rewards-1.0.dist-info" / "METADATA"
+    metadata.write_text("Metadata-Version: 2.1\nName: acme-rewards\n")
+
+    [plugin] = found("acme-rewards")
+
+    assert (plugin.state, plugin.version) == ("found", "?")
+
+
 def test_find_same_entry_twice_in_one_distribution_fails(site):
     site.install("acme-rewards", entry_points="[grpo_core]\nfake = a\nfake = b\n")
 

@@ -183,6 +183,15 @@ def test_info_wrapped_below_reads_the_inner_signature():
     assert [(p.name, p.annotation) for p in info_of(cached).inputs] == [("answer", int)]
 
 
+def test_info_async_wrapper_above_is_refused_when_read():
+    @functools.wraps(at_module_level)
+    async def later(*args):
+        return at_module_level(*args)
+
+    with pytest.raises(NotSupportedYetError, match="async rewards are not supported yet"):
+        info_of(later)
+
+
 # Refused signatures
 
 

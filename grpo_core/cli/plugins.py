@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
 import typer
+from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -167,21 +168,17 @@ def _print_table(found: list[Plugin]) -> None:
     if not found:
         console.print("No reward plugins are installed.")
         return
-    table = Table()
+    table = Table(box=box.SIMPLE, pad_edge=False)
     table.add_column("distribution", overflow="fold")
-    table.add_column("version", overflow="fold")
-    table.add_column("entry", overflow="fold")
-    table.add_column("rewards", overflow="fold")
-    table.add_column("state")
+    table.add_column("entry/reward(inputs)", overflow="fold")
+    table.add_column("range", no_wrap=True)
+    table.add_column("state", no_wrap=True)
     for plugin in found:
-        rewards = "\n".join(map(_call_text, plugin.rewards.values()))
-        table.add_row(
-            Text(plugin.distribution),
-            Text(plugin.version),
-            Text(plugin.entry),
-            Text(rewards or "-"),
-            Text(plugin.state, style=_STYLES.get(plugin.state, "red")),
-        )
+        state = Text(plugin.state, style=_STYLES.get(plugin.state, "red"))
+        rows = [(_call_text(plugin, i), _range_text(i)) for i in plugin.rewards.values()]
+        for i, (call, bounds) in enumerate(rows or [(plugin.entry, "")]):
+            first = [Text(plugin.label), state] if i == 0 else [Text(), Text()]
+            table.add_row(first[0], Text(call), Text(bounds), first[1])
     console.print(table)
     for plugin in found:
         if plugin.reason:
@@ -189,10 +186,10 @@ def _print_table(found: list[Plugin]) -> None:
             console.print(line, soft_wrap=True)
 
 
-def _call_text(info: RewardInfo) -> str:
-    """A reward as one line: name, inputs (a question mark for optional ones) and range."""
+def _call_text(plugin: Plugin, info: RewardInfo) -> str:
+    """A reward as one line: full name and inputs, with a question mark after optional ones."""
     inputs = ", ".join(p.name if p.required else f"{p.name}?" for p in info.inputs)
-    return f"{info.name}({inputs}) {_range_text(info)}"
+    return f"{plugin.entry}/{info.name}({inputs})"
 
 
 def _range_text(info: RewardInfo) -> str:

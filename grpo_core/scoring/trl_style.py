@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Collection, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
 from grpo_core.completion import Completion, Message
-from grpo_core.errors import NotSupportedYetError, Problem, listed, near
+from grpo_core.errors import ConfigError, NotSupportedYetError, Problem, listed, near
+from grpo_core.inputs import own_copy
 from grpo_core.outcome import Outcome
 from grpo_core.scoring.checks import UNBOUNDED, fault, fault_from, outcome_of
 
@@ -37,7 +39,7 @@ class PromptText(str):
 
     def get(self, column: str, default: Any = None) -> Any:
         """Returns the row's value of the column, or the default."""
-        return self.row.get(column, default)
+        return own_copy(self.row[column]) if column in self.row else default
 
 
 class PromptMessages(list[dict[str, Any]]):
@@ -47,7 +49,7 @@ class PromptMessages(list[dict[str, Any]]):
 
     def get(self, column: str, default: Any = None) -> Any:
         """Returns the row's value of the column, or the default."""
-        return self.row.get(column, default)
+        return own_copy(self.row[column]) if column in self.row else default
 
 
 @dataclass(frozen=True)
@@ -94,25 +96,38 @@ class TrlFunction:
 
         Raises:
             NotSupportedYetError: The function is async.
+            ConfigError: It cannot be called by keyword.
         """
         self.function = function
         self.name = name
-        call = function if inspect.isroutine(function) else type(function).__call__
-        if inspect.iscoroutinefunction(inspect.unwrap(_unpartial(function))) or (
-            inspect.iscoroutinefunction(call)
-        ):
+        where = f"reward {name!r}"
+        if _is_async(function):
             raise NotSupportedYetError(
-                [Problem(f"reward {name!r}", "async functions are not supported yet; use def")]
+                [Problem(where, "async functions are not supported yet; use def")]
             )
-        parameters = inspect.signature(function).parameters.values()
+        try:
+            parameters = inspect.signature(function).parameters.values()
+        except (ValueError, TypeError) as exc:  # some builtins
+            raise ConfigError(
+                [Problem(where, f"its signature cannot be read ({exc}); wrap it in a def")]
+            ) from exc
+        by_position = [p.name for p in parameters if p.kind is p.POSITIONAL_ONLY]
+        if by_position:
+            raise ConfigError(
+                [
+                    Problem(
+                        where,
+                        f"parameter {by_position[0]!r} is positional-only, but reward functions "
+                        f"are called by keyword; take the / out of the signature",
+                    )
+                ]
+            )
         self.takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters)
         self.wanted = tuple(
             p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
         )
         self.required = tuple(
-            p.name
-            for p in parameters
-            if p.default is p.empty and p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
+            p.name for p in parameters if p.name in self.wanted and p.default is p.empty
         )
 
     def problems(self, columns: Collection[str], where: str) -> list[Problem]:
@@ -137,6 +152,8 @@ class TrlFunction:
             or returns something other than B values, is a fault in every row.
         """
         n = len(batch.completions)
+        if n == 0:
+            return [], []
         arguments = self._arguments(batch)
         missing = [name for name in self.required if name not in arguments]
         if missing:
@@ -145,68 +162,73 @@ class TrlFunction:
             ] * n, [0.0] * n
         start = perf_counter()
         try:
-            returned = self.function(**arguments)
-            if inspect.iscoroutine(returned):
-                returned.close()
-                raise TypeError("it returned a coroutine; async functions are not supported yet")
-            if returned is None or isinstance(returned, str | bytes | Mapping):
-                raise TypeError(
-                    f"it returned {type(returned).__name__} for {n} completions; return a list "
-                    f"with one number or None for each, in order"
-                )
-            values = list(returned)
+            outcomes = _outcomes(self.function(**arguments), n)
         except KeyboardInterrupt:
             raise
         except BaseException as exc:  # sys.exit() in a reward must not end the run as a success
             outcomes = [fault_from(exc)] * n
-        else:
-            if len(values) == n:
-                outcomes = [outcome_of(value, *UNBOUNDED) for value in values]
-            else:
-                outcomes = [
-                    fault(
-                        f"returned {len(values)} values for {n} completions; return one for each, "
-                        f"in order"
-                    )
-                ] * n
-        return outcomes, [(perf_counter() - start) / max(n, 1)] * n
+        return outcomes, [(perf_counter() - start) / n] * n
 
     def _arguments(self, batch: TrlBatch) -> dict[str, Any]:
-        """The keyword arguments of the call; lists are fresh, so a function may edit its own."""
+        """The keyword arguments of the call; all of them copies, so a function may edit its own."""
         rows = batch.rows
-        columns = [c for c in (rows[0] if rows else ()) if c not in TRL_ARGUMENTS]
-        given = (
-            {*columns, "prompts", "completions", *batch.arguments}
-            if self.takes_all
-            else set(self.wanted)
-        )
-        arguments = {c: [row[c] for row in rows] for c in columns if c in given}
-        # TRL itself never passes these two as columns.
-        if "prompt" not in self.wanted:
-            arguments.pop("prompt", None)
-        if "completion" not in self.wanted:
-            arguments.pop("completion", None)
-        arguments |= {k: v for k, v in batch.arguments.items() if k in given}
+        columns = [c for c in dict.fromkeys(c for row in rows for c in row) if self._takes(c)]
+        arguments = {c: [own_copy(row.get(c)) for row in rows] for c in columns}
+        arguments |= {k: v for k, v in batch.arguments.items() if self.takes_all or k in self.wanted}
         if "completion_ids" in arguments:
             arguments["completion_ids"] = [list(ids) for ids in arguments["completion_ids"]]
-        if "prompts" in given:
+        if self.takes_all or "prompts" in self.wanted:
             arguments["prompts"] = [
                 _with_row(p, row) for p, row in zip(batch.prompts, rows, strict=True)
             ]
-        if "completions" in given:
-            arguments["completions"] = [_copied(c) for c in batch.completions]
+        if self.takes_all or "completions" in self.wanted:
+            arguments["completions"] = [own_copy(c) for c in batch.completions]
         return arguments
+
+    def _takes(self, column: str) -> bool:
+        if column in TRL_ARGUMENTS:
+            return False
+        # TRL itself never passes these two as columns.
+        return column in self.wanted or (self.takes_all and column not in ("prompt", "completion"))
+
+
+def _outcomes(returned: Any, n: int) -> list[Outcome]:
+    """Makes n outcomes of what a function returned for n completions."""
+    if inspect.isawaitable(returned):
+        if inspect.iscoroutine(returned):
+            returned.close()  # else Python warns about it much later
+        return [fault("returned a coroutine; async functions are not supported yet")] * n
+    unordered = returned is None or isinstance(returned, str | bytes | Mapping | Set)
+    if unordered or not hasattr(returned, "__iter__") or getattr(returned, "ndim", 1) == 0:
+        return [
+            fault(
+                f"returned {type(returned).__name__} for {n} completions; return a list with one "
+                f"number or None for each, in order"
+            )
+        ] * n
+    values = list(itertools.islice(returned, n + 1))  # a generator may have no end
+    if len(values) != n:
+        count = str(len(returned)) if hasattr(returned, "__len__") else str(len(values))
+        if len(values) > n and not hasattr(returned, "__len__"):
+            count = f"more than {n}"
+        return [
+            fault(f"returned {count} values for {n} completions; return one for each, in order")
+        ] * n
+    return [outcome_of(value, *UNBOUNDED) for value in values]
+
+
+def _is_async(function: Callable[..., Any]) -> bool:
+    plain = inspect.unwrap(_unpartial(function))
+    if not inspect.isroutine(plain):
+        plain = type(plain).__call__
+    return inspect.iscoroutinefunction(plain) or inspect.isasyncgenfunction(plain)
 
 
 def _with_row(prompt: Any, row: Mapping[str, Any]) -> PromptText | PromptMessages:
     wrapped: PromptText | PromptMessages
-    wrapped = PromptText(prompt) if isinstance(prompt, str) else PromptMessages(_copied(prompt))
-    wrapped.row = row
+    wrapped = PromptText(prompt) if isinstance(prompt, str) else PromptMessages(own_copy(prompt))
+    wrapped.row = dict(row)
     return wrapped
-
-
-def _copied(chat: Any) -> Any:
-    return chat if isinstance(chat, str) else [dict(message) for message in chat]
 
 
 def _as_dict(message: Message) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from grpo_core.errors import ConfigError, DataError, Problem
 from grpo_core.record import RunDir, file_sha256, next_free
 from grpo_core.training.callbacks import ProgressLine
 from grpo_core.training.config import GRPOConfig, train_problems
-from grpo_core.training.trainer import GRPOTrainer
+from grpo_core.training.trainer import GRPOTrainer, check_data
 
 # A progress line and a table of metrics need no second progress bar, and no service.
 _QUIET = {"disable_tqdm": True, "report_to": "none", "logging_steps": 10}
@@ -81,7 +81,13 @@ def prepare(
         raise ConfigError(problems, str(config.source))
     composite = CompositeReward.from_config(config, catalog, columns)
     arguments = {**_QUIET, **config.train, "output_dir": str(target / "checkpoints")}
-    return datasets.Dataset.from_dict(table), composite, GRPOConfig(**arguments)
+    try:
+        args = GRPOConfig(**arguments)
+    except (ValueError, TypeError) as exc:  # a value that only TRL or transformers can judge
+        raise ConfigError([Problem("train", str(exc))], str(config.source)) from exc
+    dataset = datasets.Dataset.from_dict(table)
+    check_data(composite, args, dataset)
+    return dataset, composite, args
 
 
 def train_run(

@@ -83,7 +83,7 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
             reward_weights = config.reward_weights
         self.composite = _composite(reward_funcs, reward_weights)
         config.reward_weights = self.composite.weights.tolist()
-        _check_data(self.composite, config, train_dataset)
+        check_data(self.composite, config, train_dataset)
         self._run = run_dir
         self._output_dir = Path(config.output_dir)
         self._manifest = dict(manifest or {})
@@ -229,7 +229,12 @@ def _one_of(first_name: str, first: Any, second_name: str, second: Any) -> Any:
     return first if first is not None else second
 
 
-def _check_data(composite: CompositeReward, args: trl.GRPOConfig, dataset: Any) -> None:
+def check_data(composite: CompositeReward, args: trl.GRPOConfig, dataset: Any) -> None:
+    """Checks the training data against the rewards and the batch.
+
+    Raises:
+        ConfigError: A column is missing, or there are too few rows for one step; all at once.
+    """
     columns = getattr(dataset, "column_names", None)
     problems: list[Problem] = []
     if columns is not None:

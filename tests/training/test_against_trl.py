@@ -145,6 +145,15 @@ def tiny_model():
     )
 
 
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """Threads waiting for each other cost far more than the tiny model, on a busy machine."""
+    n_threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(n_threads)
+
+
 @pytest.fixture(scope="module", params=COMBINATIONS, ids="-".join)
 def combination(request):
     return request.param

@@ -53,7 +53,7 @@ def test_config_unknown_field_names_a_near_one(tmp_path):
 
 
 def test_config_retired_field_says_what_to_do(tmp_path):
-    with pytest.raises(TypeError, match="'max_prompt_length'. TRL no longer cuts prompts"):
+    with pytest.raises(TypeError, match=r"'max_prompt_length'\. TRL no longer cuts prompts"):
         GRPOConfig(output_dir=str(tmp_path), max_prompt_length=64)
 
 

@@ -7,13 +7,17 @@ from tiny_model import make_tokenizer
 
 from grpo_core.training.prefill import prefill_of_chat, prefill_of_text
 
-HEAD = "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + '<|im_end|>\n' }}{% endfor %}"
+HEAD = (
+    "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + '<|im_end|>\n' }}"
+    "{% endfor %}"
+)
 TURN = "{{ '<|im_start|>assistant\n' }}"
 
 # The reply of an assistant turn gets an empty think block unless it has one, as some models' do.
 THINKING = (
     "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' }}"
-    "{% if m.role == 'assistant' and '</think>' not in m.content %}{{ '<think>\n\n</think>\n\n' }}{% endif %}"
+    "{% if m.role == 'assistant' and '</think>' not in m.content %}"
+    "{{ '<think>\n\n</think>\n\n' }}{% endif %}"
     "{{ m.content + '<|im_end|>\n' }}{% endfor %}"
     "{% if add_generation_prompt %}" + TURN + "{{ '<think>\n' }}{% endif %}"
 )

@@ -106,7 +106,7 @@ def test_trainer_missing_column_names_the_columns(texts, small):
         """0."""
         return 0.0
 
-    with pytest.raises(ConfigError, match="'answr', which the data does not have. Did you mean"):
+    with pytest.raises(ConfigError, match=r"'answr', which the data does not have\. Did you mean"):
         trainer_of([needs], texts, small)
 
 
@@ -116,7 +116,7 @@ def test_trainer_without_prompt_column_says_to_rename_one(texts, small):
 
 
 def test_trainer_too_few_rows_is_an_error_not_zero_steps(texts, small):
-    with pytest.raises(ConfigError, match="takes 2 prompts .* the data has 1 rows"):
+    with pytest.raises(ConfigError, match=r"takes 2 prompts .* the data has 1 rows"):
         trainer_of([zeros], texts.select([0]), small)
 
 
