@@ -31,12 +31,12 @@ def main() -> None:
         try:
             found = importlib.import_module(f"benchmarks.{name}").run()
         except ImportError as exc:
-            found = [Line.flag(f"{name} can run", False, f"{exc}; pip install the extra 'all'")]
+            found = [Line(f"{name} can run", False, note=f"{exc}; make install installs all")]
         for line in found:
             print(printed(line))
         print(f"  ({time.monotonic() - start:.0f} s)")
         lines += found
-    bounded = [line for line in lines if line.bound is not None]
+    bounded = [line for line in lines if line.ok is not None]
     missed = [line for line in bounded if not line.ok]
     print(f"\n{len(bounded)} bounds, {len(missed)} missed")
     for line in missed:

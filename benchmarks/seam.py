@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
+import itertools
 import logging
 import statistics
 import tempfile
@@ -141,6 +142,7 @@ class Run:
     step: float
     seam: float
     losses: list[float]
+    initial: torch.Tensor
     weights: torch.Tensor
 
 
@@ -180,8 +182,9 @@ def train(*, ours: bool, chat: bool, folder: str) -> Run:
         callbacks += rewards.callbacks
     else:
         functions = [plain_digits, plain_holds_answer, letters, variety]
+    model = make_model(tokenizer)
     trainer = trl.GRPOTrainer(
-        model=make_model(tokenizer),
+        model=model,
         processing_class=tokenizer,
         reward_funcs=functions,
         train_dataset=make_dataset(N_PROMPTS * N_STEPS, chat=chat),
@@ -225,10 +228,11 @@ def compared(kind: str, plain: Sequence[Run], ours: Sequence[Run]) -> list[Line]
     """The lines of one kind of prompts."""
     seam_ms = statistics.median(r.seam for r in ours) * 1e3
     step_ms = statistics.median(r.step for r in ours) * 1e3
+    first = plain[0]
+    moved = len(first.losses) == N_STEPS and not torch.equal(first.weights, first.initial)
     equal = all(
-        r.losses == plain[0].losses and torch.equal(r.weights, plain[0].weights) for r in ours
+        r.losses == first.losses and torch.equal(r.weights, first.weights) for r in (*plain, *ours)
     )
-    steps = sorted(r.step for r in plain)
     n_rows = N_PROMPTS * GROUP_SIZE
     lines = [
         Line(f"{kind}: the seam's own time, {n_rows} completions x 4", seam_ms, "ms", SEAM_MS),
@@ -239,16 +243,22 @@ def compared(kind: str, plain: Sequence[Run], ours: Sequence[Run]) -> list[Line]
             SEAM_PERCENT,
             f"median step {step_ms:.0f} ms on one thread",
         ),
-        Line.flag(f"{kind}: losses and weights equal those of plain TRL, bit for bit", equal),
+        Line(f"{kind}: losses and weights are plain TRL's, bit for bit", moved and equal),
     ]
     if len(plain) > 1:
+        ratios = [o.step / p.step for o, p in zip(ours, plain, strict=True)]
+        itself = [b.step / a.step for a, b in itertools.pairwise(plain)]
+        shown = f"{len(plain)} pairs of runs, each run's median step; from {spread(ratios)}"
         lines += [
+            Line(f"{kind}: our step / TRL's step", statistics.median(ratios), note=shown),
             Line(
-                f"{kind}: our step / TRL's step, medians",
-                step_ms / (statistics.median(steps) * 1e3),
-                note="each run's median step; of minima "
-                f"{min(r.step for r in ours) / steps[0]:.3f}",
+                f"{kind}: TRL's step / its own, the run before",
+                statistics.median(itself),
+                note=f"{len(itself)} pairs; from {spread(itself)}",
             ),
-            Line(f"{kind}: TRL's slowest run / its fastest, of {len(steps)}", steps[-1] / steps[0]),
         ]
     return lines
+
+
+def spread(ratios: Sequence[float]) -> str:
+    return f"{min(ratios):.2f} to {max(ratios):.2f}"

@@ -33,7 +33,7 @@ OPTIONS: Mapping[str, tuple[Any, ...]] = {
     "mode": ("strict", "soft"),
     "outside_text": ("forbid", "allow_after", "allow"),
     "layout": ("any", "lines"),
-    "prompt_prefix": (None, "<{first}>\n"),
+    "prompt_prefix": (None, "the first opening tag"),
     "prefix_policy": ("exact", "lenient"),
     "empty_body": ("reject", "allow"),
     "tail": ("optional", "require"),
@@ -101,10 +101,8 @@ def sampled(tags: Sequence[str], rng: random.Random) -> list[dict[str, Any]]:
     # A tail that is required and forbidden is refused.
     allowed = [o for o in combinations if "tail" not in o or "outside_text" in o]
     chosen = [{}, *rng.sample(allowed[1:], SAMPLE)]
-    return [
-        o | {k: v.format(first=tags[0]) for k, v in o.items() if k == "prompt_prefix"}
-        for o in chosen
-    ]
+    opened = {"prompt_prefix": f"<{tags[0]}>\n"}
+    return [options | opened if "prompt_prefix" in options else options for options in chosen]
 
 
 def units(tags: Sequence[str]) -> dict[str, str]:
@@ -137,18 +135,19 @@ def units(tags: Sequence[str]) -> dict[str, str]:
 
 def right(tags: Sequence[str]) -> str:
     """A text that keeps the contract."""
-    return "".join(f"<{tag}>a</{tag}>" for tag in tags)
+    return "".join(f"<{tag}>4</{tag}>" for tag in tags)
 
 
 def hostile(size: int, tags: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Texts of about `size` bytes: each unit over and over, at each place, by name."""
     text = right(tags)
-    body, rest = text.split("a</", 1)[0], "</" + text.split("a</", 1)[1]
+    body, _, rest = text.partition("4")
     places = {
         "alone": ("", ""),
         "in front": ("", text),
         "behind": (text + "\n", ""),
         "in a body": (body, rest),
+        "in a body behind a tag": (f"{body}<{tags[-1]}>", rest),
         "in a fence": ("```\n", "\n```\n" + text),
         "after an opener": (f"<{tags[0]}>\n", ""),
     }

@@ -53,7 +53,11 @@ class Resolved:
 
     @property
     def source_hash(self) -> str | None:
-        """SHA-256 of the file that holds the code, or None where there is no file."""
+        """SHA-256 of the code, or None where there is no file.
+
+        That is the file that holds it; of a package, all of its modules, since the reward may
+        call any of them.
+        """
         target = inspect.unwrap(_without_partial(self.target))
         if not inspect.isroutine(target) and not isinstance(target, type):
             target = type(target)
@@ -63,7 +67,7 @@ class Resolved:
             file = None
         if file is None or not Path(file).is_file():
             return None
-        return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+        return _code_sha256(Path(file))
 
 
 class Catalog:
@@ -185,6 +189,19 @@ class Catalog:
         if ENTRY_NAME.fullmatch(entry) and entry not in entries and not near(entry, entries):
             text += f" If a plugin {entry!r} exists: pip install {_PLUGIN_PREFIX}{entry}"
         return UnknownRewardError(text)
+
+
+def _code_sha256(file: Path) -> str:
+    root = file.parent
+    if not (root / "__init__.py").is_file():
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+    while (root.parent / "__init__.py").is_file():
+        root = root.parent
+    digest = hashlib.sha256()
+    for module in sorted(root.rglob("*.py")):
+        digest.update(f"{module.relative_to(root).as_posix()}\0".encode())
+        digest.update(hashlib.sha256(module.read_bytes()).digest())
+    return digest.hexdigest()
 
 
 def _from_callable(target: Callable[..., Any]) -> Resolved:

@@ -12,20 +12,26 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Union
 
+from grpo_core.copying import own_copy
 from grpo_core.errors import Problem, listed, near
+from grpo_core.options import convert
 from grpo_core.outcome import Outcome
 from grpo_core.reward import Parameter, RewardInfo
 
-_CONTAINERS = (
-    dict,
-    list,
-    tuple,
-    set,
-    collections.abc.Mapping,
-    collections.abc.Sequence,
-    collections.abc.MutableMapping,
-    collections.abc.MutableSequence,
-)
+# What JSON's objects and arrays are made into, by the type an input declares.
+_CONTAINERS: Mapping[Any, type] = {
+    dict: dict,
+    collections.abc.Mapping: dict,
+    collections.abc.MutableMapping: dict,
+    list: list,
+    collections.abc.Sequence: list,
+    collections.abc.MutableSequence: list,
+    tuple: tuple,
+    set: set,
+    collections.abc.Set: set,
+    collections.abc.MutableSet: set,
+    frozenset: frozenset,
+}
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,7 @@ class Column:
         decode: True if JSON text in the column is decoded, since the type is a dict or list.
         takes_none: True if the type admits None; else a row with None is skipped.
         required: True if the parameter has no default.
+        containers: What decoded JSON may be; empty if the type also admits something else.
     """
 
     input: str
@@ -45,6 +52,7 @@ class Column:
     decode: bool
     takes_none: bool
     required: bool
+    containers: tuple[type, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -62,8 +70,12 @@ class InputPlan:
     files: Mapping[str, str] = field(default_factory=dict)
 
     def read(self, row: Mapping[str, Any]) -> dict[str, Any] | Outcome:
-        """Returns the inputs for a row, or the outcome if the row lacks or spoils one."""
-        inputs = dict(self.constants)
+        """Returns the inputs for a row, or the outcome if the row lacks or spoils one.
+
+        Lists and dictionaries are copies: what a reward does to them reaches no other reward or
+        row.
+        """
+        inputs = {name: own_copy(value) for name, value in self.constants.items()}
         for source in self.columns:
             if source.column not in row:
                 if source.required:
@@ -72,21 +84,24 @@ class InputPlan:
                     )
                 continue
             value = row[source.column]
+            if source.decode and isinstance(value, str):
+                try:
+                    value = _decoded(value, source.containers)
+                except (ValueError, TypeError, RecursionError) as exc:
+                    return Outcome(
+                        None,
+                        "failed",
+                        f"input {source.input!r}: column {source.column!r} holds no JSON of the "
+                        f"declared type: {exc}",
+                    )
+            else:
+                value = own_copy(value)
             if value is None and not source.takes_none:
                 if not source.required:
                     continue
                 return Outcome(
                     None, "skipped", f"input {source.input!r} is None (column {source.column!r})"
                 )
-            if source.decode and isinstance(value, str):
-                try:
-                    value = json.loads(value)
-                except ValueError as exc:
-                    return Outcome(
-                        None,
-                        "failed",
-                        f"input {source.input!r}: column {source.column!r} holds no JSON: {exc}",
-                    )
             inputs[source.input] = value
         return inputs
 
@@ -145,7 +160,7 @@ def plan_inputs(
         elif "value" in source:
             constants[parameter.name] = source["value"]
         elif "file" in source:
-            read = _read_file(at, source["file"], folder, problems)
+            read = _read_file(at, parameter, source["file"], folder, problems)
             if read is not None:
                 constants[parameter.name], path, digest = read
                 files[path] = digest
@@ -155,36 +170,71 @@ def plan_inputs(
             problems.append(
                 Problem(at, f"unknown source {next(iter(source))!r}; use value or file")
             )
+    for name, value in constants.items():
+        constants[name], wrong = convert(declared[name], value)
+        problems += [Problem(f"{where}.{name}{path}", message) for path, message in wrong]
     return InputPlan(tuple(sources), constants, files), problems
 
 
 def _column(parameter: Parameter, column: str) -> Column:
     kinds = _alternatives(parameter.annotation)
+    containers = [c for c in map(_container, kinds) if c is not None]
+    only = all(_container(k) is not None or k is type(None) for k in kinds)
     return Column(
         input=parameter.name,
         column=column,
-        decode=str not in kinds and any(_is_container(k) for k in kinds),
-        takes_none=parameter.annotation is Any
-        or parameter.annotation is object
-        or type(None) in kinds,
+        decode=str not in kinds and bool(containers),
+        takes_none=not {Any, object, type(None)}.isdisjoint(_hashable(kinds)),
         required=parameter.required,
+        containers=tuple(dict.fromkeys(containers)) if only else (),
     )
 
 
 def _alternatives(annotation: Any) -> tuple[Any, ...]:
-    """The members of a union, or the annotation itself; Annotated is looked through."""
+    """The members of a union, or the annotation itself; looks through Annotated and aliases."""
     origin = typing.get_origin(annotation)
     if origin is typing.Annotated:
         return _alternatives(typing.get_args(annotation)[0])
     if origin is Union or isinstance(annotation, types.UnionType):
         return tuple(k for a in typing.get_args(annotation) for k in _alternatives(a))
+    for alias in ("__value__", "__supertype__"):  # type X = …, NewType
+        if origin is None and hasattr(annotation, alias):
+            return _alternatives(getattr(annotation, alias))
     if annotation is None:
         return (type(None),)
     return (annotation,)
 
 
-def _is_container(kind: Any) -> bool:
-    return (typing.get_origin(kind) or kind) in _CONTAINERS or typing.is_typeddict(kind)
+def _hashable(kinds: Collection[Any]) -> list[Any]:
+    return [k for k in kinds if isinstance(k, collections.abc.Hashable)]
+
+
+def _container(kind: Any) -> type | None:
+    """What JSON becomes under the type: dict, list, tuple, set or frozenset; None for others."""
+    if typing.is_typeddict(kind):
+        return dict
+    origin = typing.get_origin(kind) or kind
+    return _CONTAINERS.get(origin) if isinstance(origin, type) else None
+
+
+def _decoded(text: str, containers: Collection[type]) -> Any:
+    value = json.loads(text, parse_constant=_no_constant)
+    if value is None or not containers or type(value) in containers:
+        return value
+    if isinstance(value, list):
+        for kind in containers:
+            if kind is not dict:
+                return kind(value)
+    expected = "object" if dict in containers else "array"
+    raise ValueError(f"expected an {expected}, got {_shown(text)}")
+
+
+def _no_constant(text: str) -> Any:
+    raise ValueError(f"{text} is not JSON")
+
+
+def _shown(text: str) -> str:
+    return repr(text) if len(text) <= 60 else repr(text[:57]) + "..."
 
 
 def _no_column(reward: str, parameter: Parameter, column: str, columns: Collection[str]) -> str:
@@ -196,18 +246,25 @@ def _no_column(reward: str, parameter: Parameter, column: str, columns: Collecti
 
 
 def _read_file(
-    where: str, name: object, folder: Path | None, problems: list[Problem]
+    where: str, parameter: Parameter, name: object, folder: Path | None, problems: list[Problem]
 ) -> tuple[Any, str, str] | None:
-    """Reads a constant from a file: JSON if it is called .json, else its text."""
-    path = (folder or Path.cwd()) / str(name)
+    """Reads a constant from a file: JSON if the name or the type says so, else its text."""
+    if not isinstance(name, str) or not name:
+        problems.append(Problem(where, f"expected a file's path, got {name!r}"))
+        return None
+    path = (folder or Path.cwd()) / Path(name).expanduser()
+    column = _column(parameter, "")
+    kinds = set(_hashable(_alternatives(parameter.annotation))) - {type(None)}
+    is_json = column.decode or (path.suffix.lower() == ".json" and kinds != {str})
     try:
         data = path.read_bytes()
-        text = data.decode("utf-8")
-        value = json.loads(text) if path.suffix == ".json" else text
+        text = data.decode("utf-8-sig")
+        value = _decoded(text, column.containers) if is_json else text
     except OSError as exc:
         problems.append(Problem(where, f"file {path} cannot be read: {exc.strerror}"))
-    except ValueError as exc:
-        problems.append(Problem(where, f"file {path} is not what it should be: {exc}"))
+    except (ValueError, TypeError, RecursionError) as exc:
+        expected = "JSON of the declared type" if is_json else "UTF-8 text"
+        problems.append(Problem(where, f"file {path} is not {expected}: {exc}"))
     else:
         return value, str(path), hashlib.sha256(data).hexdigest()
     return None

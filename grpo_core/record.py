@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import platform
 import re
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TextIO
@@ -49,6 +50,11 @@ class RunDir:
         """
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as exc:  # FileExistsError too: a file lies where a folder is needed
+            raise RunDirError(
+                f"{path} cannot be created: {path.parent} is no folder ({exc.strerror})"
+            ) from exc
+        try:
             path.mkdir()
         except FileExistsError:
             raise RunDirError(
@@ -68,7 +74,7 @@ class RunDir:
             try:
                 return cls(path)
             except RunDirError:
-                if not path.exists():  # not a race for the number, but a real refusal
+                if not os.path.lexists(path):  # not a race for the number, but a real refusal
                     raise
 
     def write_manifest(self, content: Mapping[str, Any]) -> None:
@@ -80,8 +86,7 @@ class RunDir:
             "libraries": {name: _version(name) for name in _LIBRARIES},
             **content,
         }
-        # Values of options may be anything a script hands over; their repr is kept then.
-        text = json.dumps(manifest, indent=2, ensure_ascii=False, default=repr)
+        text = json.dumps(to_json(manifest), indent=2, ensure_ascii=False)
         _write_whole(self.path / MANIFEST, text + "\n")
 
     def write_config(self, tables: Mapping[str, Any]) -> None:
@@ -92,8 +97,8 @@ class RunDir:
         """Appends one line to `metrics.jsonl`; a number that is not finite becomes null."""
         if self._metrics is None:
             self._metrics = (self.path / METRICS).open("a", encoding="utf-8")
-        clean = {k: _finite(v) for k, v in metrics.items()}
-        self._metrics.write(json.dumps({"step": step, **clean}, default=repr) + "\n")
+        line = {"step": step} | to_json(metrics) | {"step": step}
+        self._metrics.write(json.dumps(line) + "\n")
         self._metrics.flush()
 
     def close(self) -> None:
@@ -104,17 +109,42 @@ class RunDir:
 
 
 def next_free(path: Path) -> Path:
-    """The first of `path-001`, `path-002`, … that does not exist."""
+    """The first of `path-001`, `path-002`, … after all that exist."""
+    if path.name in ("", ".."):  # "." and the like have no name to put a number behind
+        path = path.resolve()
     taken = re.compile(re.escape(path.name) + r"-(\d+)")
     names = os.listdir(path.parent) if path.parent.is_dir() else []
     last = max((int(m[1]) for m in map(taken.fullmatch, names) if m), default=0)
-    return path.with_name(f"{path.name}-{last + 1:03d}")
+    return path.parent / f"{path.name}-{last + 1:03d}"
 
 
 def file_sha256(path: Path) -> str:
     """SHA-256 of a file, as hexadecimal text."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def to_json(value: Any) -> Any:
+    """Returns the value as JSON can hold it, whatever a script handed over.
+
+    A number that is not finite becomes None (NaN is no JSON, and readers of the file would stumble
+    over it), a numpy scalar a number, a set a sorted list; of anything else the repr is kept.
+    """
+    if isinstance(value, Mapping):
+        return {str(k): to_json(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json(v) for v in value]
+    if isinstance(value, set | frozenset):
+        return sorted((to_json(v) for v in value), key=repr)
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):  # numpy's, torch's
+        return to_json(value.item())
+    return repr(value)
 
 
 def to_toml(tables: Mapping[str, Any]) -> str:
@@ -129,9 +159,9 @@ def _toml_table(table: Mapping[str, Any], path: tuple[str, ...], lines: list[str
     plain = {k: v for k, v in table.items() if v is not None and k not in nested}
     if path and (plain or not nested):
         lines.append(f"\n[{'.'.join(map(_toml_key, path))}]")
-    lines.extend(f"{_toml_key(k)} = {_toml_value(v)}" for k, v in plain.items())
+    lines.extend(f"{_toml_key(str(k))} = {_toml_value(v)}" for k, v in plain.items())
     for key, value in nested.items():
-        _toml_table(value, (*path, key), lines)
+        _toml_table(value, (*path, str(key)), lines)
 
 
 def _toml_key(key: str) -> str:
@@ -141,26 +171,26 @@ def _toml_key(key: str) -> str:
 def _toml_value(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, int | float):
-        return repr(value)
+    if isinstance(value, int):
+        return repr(int(value))  # subclasses have a repr of their own
+    if isinstance(value, float):
+        return repr(float(value))
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
     if isinstance(value, str):
-        # JSON's escapes are TOML's, save that TOML also wants DEL escaped.
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        # JSON's escapes are TOML's, save that TOML also wants DEL escaped. Half of a surrogate
+        # pair, from a file name that is no UTF-8, can be written in neither.
+        text = value.encode("utf-8", "replace").decode("utf-8")
+        return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, Mapping):
         inner = ", ".join(
             f"{_toml_key(str(k))} = {_toml_value(v)}" for k, v in value.items() if v is not None
         )
         return f"{{ {inner} }}" if inner else "{}"
-    if isinstance(value, Sequence):
-        return "[" + ", ".join(_toml_value(v) for v in value if v is not None) + "]"
+    if isinstance(value, list | tuple | set | frozenset):
+        items = value if isinstance(value, list | tuple) else sorted(value, key=repr)
+        return "[" + ", ".join(_toml_value(v) for v in items if v is not None) + "]"
     return _toml_value(str(value))
-
-
-def _finite(value: Any) -> Any:
-    # NaN and the infinities are no JSON; readers of the file would stumble over them.
-    if isinstance(value, float) and (value != value or abs(value) == float("inf")):
-        return None
-    return value
 
 
 def _version(name: str) -> str | None:
@@ -173,5 +203,6 @@ def _version(name: str) -> str | None:
 def _write_whole(path: Path, text: str) -> None:
     """Writes the file so that a reader never meets half of it."""
     partial = path.with_name(path.name + ".partial")
-    partial.write_text(text, encoding="utf-8")
+    # A file name that is no UTF-8 holds halves of surrogate pairs; JSON writes them as escapes.
+    partial.write_text(text, encoding="utf-8", errors="backslashreplace")
     partial.replace(path)

@@ -354,3 +354,20 @@ def test_source_hash_of_a_file_reward_is_that_of_its_file(tmp_path, catalog):
 
     # sha256sum of the line above, newline included
     assert found.source_hash == hashlib.sha256(b"def r(completions): pass\n").hexdigest()
+
+
+def test_source_hash_of_a_package_changes_with_any_of_its_modules(site, catalog):
+    package = site.folder / "some_rewards"
+    (package / "inner").mkdir(parents=True)
+    (package / "__init__.py").write_text("from some_rewards.inner.scan import r\n")
+    (package / "inner/__init__.py").write_text("")
+    (package / "inner/scan.py").write_text("def r(completions): pass\n")
+    (package / "words.py").write_text("WORDS = 1\n")
+    found = catalog.resolve("some_rewards:r")
+    before = found.source_hash
+
+    (package / "words.py").write_text("WORDS = 2\n")
+
+    assert found.source_hash != before
+    (package / "words.py").write_text("WORDS = 1\n")
+    assert found.source_hash == before

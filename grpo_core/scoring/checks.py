@@ -17,7 +17,7 @@ UNBOUNDED = (-FLOAT32_MAX, FLOAT32_MAX)
 # Sums of shares such as 0.1 + 0.2 leave a range of [0, 1] by rounding; that is no fault.
 _TOLERANCE = 1e-6
 
-# A reason is one line in a table; a reward that puts the whole completion there must not fill disks.
+# A reason is one line in a table; whole completions in it would fill the disk.
 _REASON_LENGTH = 500
 
 _HERE = str(Path(__file__).parent)

@@ -15,8 +15,8 @@ from time import perf_counter
 from typing import Any
 
 from grpo_core.completion import Completion, Message
+from grpo_core.copying import own_copy
 from grpo_core.errors import ConfigError, NotSupportedYetError, Problem, listed, near
-from grpo_core.inputs import own_copy
 from grpo_core.outcome import Outcome
 from grpo_core.scoring.checks import UNBOUNDED, fault, fault_from, outcome_of
 
@@ -174,7 +174,9 @@ class TrlFunction:
         rows = batch.rows
         columns = [c for c in dict.fromkeys(c for row in rows for c in row) if self._takes(c)]
         arguments = {c: [own_copy(row.get(c)) for row in rows] for c in columns}
-        arguments |= {k: v for k, v in batch.arguments.items() if self.takes_all or k in self.wanted}
+        arguments |= {
+            k: v for k, v in batch.arguments.items() if self.takes_all or k in self.wanted
+        }
         if "completion_ids" in arguments:
             arguments["completion_ids"] = [list(ids) for ids in arguments["completion_ids"]]
         if self.takes_all or "prompts" in self.wanted:
@@ -232,7 +234,8 @@ def _with_row(prompt: Any, row: Mapping[str, Any]) -> PromptText | PromptMessage
 
 
 def _as_dict(message: Message) -> dict[str, Any]:
-    return {"role": message.role, "content": message.content, **message.extra}
+    reasoning = {"reasoning_content": message.reasoning} if message.reasoning else {}
+    return {"role": message.role, "content": message.content, **reasoning, **message.extra}
 
 
 def _unpartial(function: Callable[..., Any]) -> Callable[..., Any]:
