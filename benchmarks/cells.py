@@ -9,6 +9,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
+from typing import Any
 
 from benchmarks.report import Line
 from grpo_core import Completion, CompositeReward, Score, reward
@@ -42,7 +43,7 @@ def is_short(completion: Completion) -> Score:
     return Score(1.0 if n_chars < 10 else 0.0, reason="length")
 
 
-REWARDS = {
+REWARDS: dict[str, Any] = {
     "filled": is_filled,
     "equals": answer_equals,
     "within": {"use": answer_within, "options": {"n_chars": 6}},

@@ -40,13 +40,15 @@ def run() -> list[Line]:
     known = sys.stdlib_module_names | {"grpo_core", "pluggy"}
     foreign = sorted({m.partition(".")[0] for m in modules_of(PLUGIN_NAMES)} - known)
     lines = [
-        Line.flag(
-            "the names a plugin needs load only stdlib and pluggy", not foreign, ", ".join(foreign)
+        Line(
+            "the names a plugin needs load the standard library and pluggy",
+            not foreign,
+            note=", ".join(foreign),
         )
     ]
     for what, code in (("import grpo_core", cases["core"]), ("grpo plugins", cases["command"])):
         heavy = sorted(modules_of(code).intersection(HEAVY))
-        lines.append(Line.flag(f"{what}: no {', '.join(HEAVY)}", not heavy, ", ".join(heavy)))
+        lines.append(Line(f"{what}: no {', '.join(HEAVY)}", not heavy, note=", ".join(heavy)))
     cost: dict[str, list[float]] = {name: [] for name in cases}
     for _ in range(REPEATS):  # interleaved, so that a busy moment hits all of them
         for name, code in cases.items():

@@ -29,11 +29,19 @@ from transformers.trainer_callback import PrinterCallback
 
 from benchmarks.report import Line
 from benchmarks.tiny import make_dataset, make_model, make_tokenizer
-from grpo_core import Completion, CompositeReward, reward, to_trl
+from benchmarks.tiny_rewards import (
+    digits,
+    holds_answer,
+    letters,
+    plain_digits,
+    plain_holds_answer,
+    variety,
+)
+from grpo_core import CompositeReward, reward, to_trl
 
 GROUP_SIZE = 8
 N_PROMPTS = 16
-N_STEPS = 8
+N_STEPS = 6
 PAIRS = 5
 SEAM_MS = 8.0
 SEAM_PERCENT = 2.0
@@ -61,48 +69,6 @@ class Watch:
                 self.seconds += time.process_time() - start
 
         return timed
-
-
-def share_of_digits(text: str) -> float:
-    return sum(map(str.isdigit, text)) / len(text) if text else 0.0
-
-
-def share_of_answer(text: str, answer: str) -> float:
-    return sum(character in text for character in answer) / len(answer)
-
-
-def digits(completion: Completion) -> float:
-    """Share of the characters that are digits, from 0 to 1."""
-    return share_of_digits(completion.text)
-
-
-def holds_answer(completion: Completion, answer: str) -> float:
-    """Share of the answer's characters that the text holds, from 0 to 1."""
-    return share_of_answer(completion.text, answer)
-
-
-def text_of(completion: Any) -> str:
-    return completion if isinstance(completion, str) else completion[-1]["content"]
-
-
-def letters(completions: Sequence[Any], **kwargs: Any) -> list[float]:
-    return [sum(map(str.isalpha, text_of(c))) / 48 for c in completions]
-
-
-def variety(
-    prompts: Sequence[Any], completions: Sequence[Any], answer: Sequence[str], **kwargs: Any
-) -> list[float]:
-    return [len(set(text_of(c)) - set(a)) / 48 for c, a in zip(completions, answer, strict=True)]
-
-
-def plain_digits(completions: Sequence[Any], **kwargs: Any) -> list[float]:
-    return [share_of_digits(text_of(c)) for c in completions]
-
-
-def plain_holds_answer(
-    completions: Sequence[Any], answer: Sequence[str], **kwargs: Any
-) -> list[float]:
-    return [share_of_answer(text_of(c), a) for c, a in zip(completions, answer, strict=True)]
 
 
 @dataclass
@@ -192,11 +158,14 @@ def train(*, ours: bool, chat: bool, folder: str) -> Run:
         callbacks=callbacks,
     )
     trainer.remove_callback(PrinterCallback)
+    initial = weights_of(model)
     trainer.train()
-    weights = torch.cat([p.detach().flatten() for p in trainer.model.parameters()])
-    return Run(
-        statistics.median(clock.steps), statistics.median(clock.seams), clock.losses, weights
-    )
+    step, seam = statistics.median(clock.steps), statistics.median(clock.seams)
+    return Run(step, seam, clock.losses, initial, weights_of(model))
+
+
+def weights_of(model: torch.nn.Module) -> torch.Tensor:
+    return torch.cat([p.detach().flatten() for p in model.parameters()])
 
 
 def _named(function: Callable[..., Any], named: Any) -> Callable[..., Any]:

@@ -12,19 +12,13 @@ import numpy as np
 
 from grpo_core.catalog import Catalog, Resolved
 from grpo_core.completion import Completion
-from grpo_core.config import (
-    RewardSection,
-    RunConfig,
-    check_reward,
-    parse_reward,
-    weight_problems,
-)
+from grpo_core.config import check_reward, parse_reward, weight_problems
 from grpo_core.errors import ConfigError, Problem
 from grpo_core.inputs import plan_inputs
-from grpo_core.options import build
 from grpo_core.outcome import Outcome
 from grpo_core.scoring.inline import SampleReward
 from grpo_core.scoring.trl_style import TrlBatch, TrlFunction
+from grpo_core.sections import RewardSection, RunConfig
 from grpo_core.table import FloatArray, ScoreTable
 from grpo_core.totals import Aggregate, effective_values, weighted_total
 
@@ -81,26 +75,31 @@ class CompositeReward:
 
         Raises:
             ConfigError: A name leads nowhere, an option or input is wrong, a weight is not
-                finite, two ask for one name, …; all problems at once.
+                finite, …; all problems at once.
         """
         problems: list[Problem] = []
         sections = _sections(rewards, problems)
         catalog = Catalog() if catalog is None else catalog
         entries = []
         for name, section in sections.items():
-            where = f"rewards.{name}"
-            resolved, found = check_reward(
-                section, catalog, where=where, name=name, columns=columns, folder=folder
+            checked = check_reward(
+                section,
+                catalog,
+                where=f"rewards.{name}",
+                name=name,
+                columns=columns,
+                folder=folder,
             )
-            problems += found
-            if resolved is not None and not found:
-                try:
-                    entries.append(_entry(name, section, resolved, folder))
-                except ConfigError as exc:
-                    problems += exc.problems
-        problems += weight_problems({n: s.weight for n, s in sections.items()})
+            problems += checked.problems
+            if checked.resolved is not None and checked.runner is not None:
+                entries.append(
+                    Entry(name, section, checked.resolved, checked.runner, checked.input_files)
+                )
+        if sections and len(sections) == len(rewards):  # else a weight is not known
+            problems += weight_problems({n: s.weight for n, s in sections.items()})
         if problems:
             raise ConfigError(problems, "the rewards")
+        self._folder = folder
         self.entries = tuple(entries)
         self.names = tuple(e.name for e in entries)
         self.weights: FloatArray = np.array([e.section.weight for e in entries], dtype=np.float64)
@@ -139,6 +138,7 @@ class CompositeReward:
                     entry.resolved.info,
                     entry.section.inputs,
                     columns=columns,
+                    folder=self._folder,
                     where=f"{where}.inputs",
                 )[1]
         return problems
@@ -233,14 +233,3 @@ def _sections(rewards: Mapping[str, Any], problems: list[Problem]) -> dict[str, 
         else:
             sections[name] = RewardSection(use=given)
     return sections
-
-
-def _entry(name: str, section: RewardSection, resolved: Resolved, folder: Path | None) -> Entry:
-    info = resolved.info
-    if info is None:
-        return Entry(name, section, resolved, TrlFunction(resolved.target, name), {})
-    where = f"rewards.{name}"
-    built = build(info, section.options, f"{where}.options")
-    plan, _ = plan_inputs(info, section.inputs, folder=folder, where=f"{where}.inputs")
-    runner = SampleReward(built.function, plan, built.low, built.high, built.needs)
-    return Entry(name, section, resolved, runner, plan.files)

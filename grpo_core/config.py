@@ -1,4 +1,4 @@
-"""`RunConfig`: what a run's TOML file says, and everything that is wrong with it at once."""
+"""Reads a run's TOML file into a `RunConfig`, and finds all that is wrong with it at once."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import math
 import tomllib
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, NamedTuple, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
+from grpo_core.batch import batch_problems as batch_problems
 from grpo_core.catalog import Catalog, Resolved
 from grpo_core.errors import (
     ConfigError,
@@ -20,8 +21,13 @@ from grpo_core.errors import (
     near,
 )
 from grpo_core.inputs import plan_inputs
-from grpo_core.options import check_options
+from grpo_core.options import build
+from grpo_core.scoring.inline import SampleReward
 from grpo_core.scoring.trl_style import TrlFunction
+from grpo_core.sections import DataSection, PluginsSection, RunSection, Section
+from grpo_core.sections import ModelSection as ModelSection
+from grpo_core.sections import RewardSection as RewardSection
+from grpo_core.sections import RunConfig as RunConfig
 
 # Keys of the design that this version refuses, by section.
 NOT_YET = {
@@ -48,129 +54,6 @@ NOT_YET = {
 # They would collide with columns and metrics of the trainer.
 REFUSED_NAMES = ("prompt", "completion", "step", "advantage", "reward", "total", "image", "images")
 
-Missing = Literal["neutral", "zero", "drop"]
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class LoraSection(_Section):
-    """`[model] lora`: a low-rank adapter instead of full fine-tuning.
-
-    Attributes:
-        r: Rank of the adapter.
-        alpha: Scaling numerator; default: twice the rank.
-        dropout: Dropout on the adapter's input, from 0 to below 1.
-        target_modules: Names of the modules to adapt; default: all linear layers but the head.
-    """
-
-    r: int = Field(default=16, ge=1)
-    alpha: int | None = Field(default=None, ge=1)
-    dropout: float = Field(default=0.0, ge=0.0, lt=1.0)
-    target_modules: list[str] | None = None
-
-
-class ModelSection(_Section):
-    """`[model]`: what is trained.
-
-    Attributes:
-        name: Folder (relative to the config) or hub id.
-        dtype: Type of the weights; default: the trainer's, float32.
-        attn: Attention implementation, such as "sdpa" or "flash_attention_2".
-        lora: Train a low-rank adapter.
-    """
-
-    name: str = Field(min_length=1)
-    dtype: Literal["float32", "bfloat16", "float16", "auto"] | None = None
-    attn: str | None = None
-    lora: LoraSection | None = None
-
-
-class DataSection(_Section):
-    """`[data]`: what it is trained on.
-
-    Attributes:
-        path: JSONL file, relative to the config.
-        prompt: Column that holds the prompt, as text or chat; default: "prompt".
-        template: Text with {columns} that makes the prompt, instead of `prompt`.
-        system: System message; text prompts become a chat with it.
-    """
-
-    path: str = Field(min_length=1)
-    prompt: str | None = None
-    template: str | None = None
-    system: str | None = None
-
-
-class RewardSection(_Section):
-    """`[rewards.<name>]`: one reward of the run.
-
-    Attributes:
-        use: Full name, `package.module:attr` or `file.py:attr`; in Python also a callable.
-        weight: Factor in the total.
-        inputs: By input: a column's name, `{ value = … }` or `{ file = "path" }`.
-        options: The reward's own options.
-        missing: What a cell without a value counts as: "neutral", "zero" or "drop".
-    """
-
-    use: Any
-    weight: float = 1.0
-    inputs: dict[str, Any] = Field(default_factory=dict)
-    options: dict[str, Any] = Field(default_factory=dict)
-    missing: Missing = "neutral"
-
-
-class RunSection(_Section):
-    """`[run]`: where the run's files go.
-
-    Attributes:
-        dir: Directory to create; it must not exist. Relative to the working directory.
-    """
-
-    dir: str = Field(min_length=1)
-
-
-class PluginsSection(_Section):
-    """`[plugins]`: which distributions may be used.
-
-    Attributes:
-        allow: The only ones; default: all.
-        block: Those that may not.
-    """
-
-    allow: list[str] | None = None
-    block: list[str] = Field(default_factory=list)
-
-
-class RunConfig(BaseModel):
-    """One run, as its TOML file says.
-
-    Attributes:
-        model: `[model]`.
-        data: `[data]`.
-        rewards: `[rewards.<name>]`, by instance name.
-        train: `[train]`: TRL's GRPOConfig fields, `kl_coef` and `clip_range`.
-        run: `[run]`, or None for a numbered directory under `runs`.
-        plugins: `[plugins]`.
-        source: The file it was read from.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    model: ModelSection
-    data: DataSection
-    rewards: dict[str, RewardSection]
-    train: dict[str, Any] = Field(default_factory=dict)
-    run: RunSection | None = None
-    plugins: PluginsSection = Field(default_factory=PluginsSection)
-    source: Path
-
-    @property
-    def folder(self) -> Path:
-        """What the paths in the config are relative to."""
-        return self.source.parent
-
 
 def read_config(path: str | Path, overrides: Collection[str] = ()) -> RunConfig:
     """Reads a TOML file and checks its structure.
@@ -187,7 +70,7 @@ def read_config(path: str | Path, overrides: Collection[str] = ()) -> RunConfig:
     problems: list[Problem] = []
     for text in overrides:
         _override(raw, text, problems)
-    sections: dict[str, type[_Section]] = {
+    sections: dict[str, type[Section]] = {
         "model": ModelSection,
         "data": DataSection,
         "run": RunSection,
@@ -209,7 +92,7 @@ def read_config(path: str | Path, overrides: Collection[str] = ()) -> RunConfig:
 
 
 def parse_section(
-    kind: type[_Section], raw: object, where: str, section: str, problems: list[Problem]
+    kind: type[Section], raw: object, where: str, section: str, problems: list[Problem]
 ) -> Any:
     """Makes a section of a table; problems are added to the list, and None comes back.
 
@@ -221,7 +104,7 @@ def parse_section(
         problems: Where problems go.
     """
     if not isinstance(raw, Mapping):
-        problems.append(Problem(where, f"expected a table, got {raw!r}"))
+        problems.append(Problem(where, f"expected a table, got {_shown(raw)}"))
         return None
     before = len(problems)
     table = _known_keys(raw, list(kind.model_fields), where, section, problems)
@@ -233,11 +116,21 @@ def parse_section(
             if error["type"] == "missing":
                 problems.append(Problem(at, "is missing"))
             elif error["type"] == "extra_forbidden":
-                problems.append(Problem(at, "unknown key"))
+                known = _nested_keys(kind, str(error["loc"][0]))
+                hint = near(str(error["loc"][-1]), known)
+                problems.append(Problem(at, f"unknown key.{hint} Keys are {listed(known)}"))
             else:
-                problems.append(Problem(at, f"{error['msg']}, got {error['input']!r}"))
+                problems.append(Problem(at, f"{error['msg']}, got {_shown(error['input'])}"))
         return None
     return made if len(problems) == before else None
+
+
+def _nested_keys(kind: type[Section], field: str) -> list[str]:
+    """Keys of the table that a field of the section holds."""
+    for member in get_args(kind.model_fields[field].annotation):
+        if isinstance(member, type) and issubclass(member, Section):
+            return list(member.model_fields)
+    return []
 
 
 def validate(config: RunConfig, catalog: Catalog, columns: Collection[str] | None) -> list[Problem]:
@@ -250,13 +143,33 @@ def validate(config: RunConfig, catalog: Catalog, columns: Collection[str] | Non
     """
     problems = []
     for name, section in config.rewards.items():
-        where = f"rewards.{name}"
         problems += check_reward(
-            section, catalog, where=where, name=name, columns=columns, folder=config.folder
-        )[1]
+            section,
+            catalog,
+            where=f"rewards.{name}",
+            name=name,
+            columns=columns,
+            folder=config.folder,
+        ).problems
     problems += weight_problems({n: s.weight for n, s in config.rewards.items()})
     problems += batch_problems(config.train)
     return problems
+
+
+class Checked(NamedTuple):
+    """A reward's section, looked at.
+
+    Attributes:
+        resolved: What its name led to, or None.
+        runner: The reward, ready to be called; None if it could not be built.
+        input_files: SHA-256 of each file an input was read from, by path.
+        problems: All that is wrong.
+    """
+
+    resolved: Resolved | None
+    runner: SampleReward | TrlFunction | None
+    input_files: Mapping[str, str]
+    problems: list[Problem]
 
 
 def check_reward(
@@ -267,11 +180,16 @@ def check_reward(
     name: str = "",
     columns: Collection[str] | None = None,
     folder: Path | None = None,
-) -> tuple[Resolved | None, list[Problem]]:
-    """Resolves one reward and checks its name, options and inputs.
+) -> Checked:
+    """Resolves and builds one reward and checks its name, options and inputs.
 
-    Returns:
-        The reward, or None if its name leads nowhere, and all problems found.
+    Args:
+        section: The reward's section.
+        catalog: The installed plugins.
+        where: Path of the section, for the problems.
+        name: Instance name.
+        columns: Columns of the data, or None if they are not known.
+        folder: What relative paths are relative to; default: the working directory.
     """
     problems = []
     if name in REFUSED_NAMES:
@@ -281,17 +199,32 @@ def check_reward(
     try:
         resolved = catalog.resolve(section.use, folder=folder)
     except (UnknownRewardError, PluginError) as exc:
-        return None, [*problems, Problem(f"{where}.use", str(exc))]
-    if resolved.info is not None:
-        problems += check_options(resolved.info, section.options, f"{where}.options")[1]
-        problems += plan_inputs(
-            resolved.info,
-            section.inputs,
-            columns=columns,
-            folder=folder,
-            where=f"{where}.inputs",
-        )[1]
-        return resolved, problems
+        return Checked(None, None, {}, [*problems, Problem(f"{where}.use", str(exc))])
+    except ConfigError as exc:  # async, for one
+        return Checked(None, None, {}, [*problems, *exc.problems])
+    if resolved.info is None:
+        return _check_function(section, resolved, problems, where, name, columns)
+    runner = None
+    plan, found = plan_inputs(
+        resolved.info, section.inputs, columns=columns, folder=folder, where=f"{where}.inputs"
+    )
+    try:
+        built = build(resolved.info, section.options, f"{where}.options")
+        runner = SampleReward(built.function, plan, built.low, built.high, built.needs)
+    except ConfigError as exc:
+        problems += exc.problems
+    return Checked(resolved, runner, plan.files, problems + found)
+
+
+def _check_function(
+    section: RewardSection,
+    resolved: Resolved,
+    problems: list[Problem],
+    where: str,
+    name: str,
+    columns: Collection[str] | None,
+) -> Checked:
+    """The part of `check_reward` for an untagged function."""
     for key, given in (("options", section.options), ("inputs", section.inputs)):
         if given:
             problems.append(
@@ -302,12 +235,13 @@ def check_reward(
                 )
             )
     try:
-        function = TrlFunction(resolved.target, resolved.name)
+        function = TrlFunction(resolved.target, name or resolved.name)
     except ConfigError as exc:
-        return resolved, [*problems, *exc.problems]
+        found = [Problem(f"{where}.use", p.message) for p in exc.problems]
+        return Checked(resolved, None, {}, problems + found)
     if columns is not None:
         problems += function.problems(columns, where)
-    return resolved, problems
+    return Checked(resolved, function, {}, problems)
 
 
 def weight_problems(weights: Mapping[str, float]) -> list[Problem]:
@@ -324,76 +258,36 @@ def weight_problems(weights: Mapping[str, float]) -> list[Problem]:
     return problems
 
 
-def batch_problems(train: Mapping[str, Any], world_size: int = 1) -> list[Problem]:
-    """Batch sizes that do not hold whole groups, with values that do.
-
-    Args:
-        train: The `[train]` table; keys that are absent have the defaults of `GRPOConfig`.
-        world_size: Number of processes.
-    """
-    per_device = train.get("per_device_train_batch_size", 8)
-    accumulation = train.get("gradient_accumulation_steps", 4)
-    generations = train.get("num_generations", 4)
-    steps = train.get("steps_per_generation", accumulation)
-    numbers = (per_device, accumulation, generations, steps)
-    if any(not isinstance(n, int) or isinstance(n, bool) or n < 1 for n in numbers):
-        return []  # of the wrong type; the trainer's own check names the field
-    if generations < 2:
-        return [
-            Problem(
-                "train.num_generations",
-                f"a group needs at least 2 completions to compare, got {generations}",
-            )
-        ]
-    batch = train.get("generation_batch_size", per_device * steps * world_size)
-    if not isinstance(batch, int) or batch % generations == 0:
-        return []
-    valid = [g for g in range(2, batch + 1) if batch % g == 0]
-    unit = generations // math.gcd(generations, steps * world_size)
-    return [
-        Problem(
-            "train.num_generations",
-            f"{generations} does not divide the {batch} completions of a batch "
-            f"(per_device_train_batch_size {per_device} x {steps} x {world_size} process"
-            f"{'es' if world_size > 1 else ''}). Valid with this batch: "
-            f"num_generations = {listed_numbers(valid)}; or keep {generations} and set "
-            f"per_device_train_batch_size = {listed_numbers([unit, 2 * unit, 3 * unit])}",
-        )
-    ]
-
-
-def listed_numbers(numbers: Collection[int], limit: int = 12) -> str:
-    """Returns the numbers joined by commas, cut after `limit`; "none" when empty."""
-    shown = [str(n) for n in list(numbers)[:limit]]
-    return ", ".join(shown) + (", …" if len(numbers) > limit else "") if shown else "none"
-
-
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_bytes().decode("utf-8"))
+        # Some editors put a byte order mark in front, which TOML has no place for.
+        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
     except FileNotFoundError:
         raise ConfigError(f"there is no config file {path}") from None
     except OSError as exc:
         raise ConfigError(f"{path} cannot be read: {exc.strerror}") from exc
     except UnicodeDecodeError as exc:
         raise ConfigError(f"{path} is not UTF-8 text: {exc}") from exc
-    except tomllib.TOMLDecodeError as exc:
+    except (tomllib.TOMLDecodeError, RecursionError) as exc:
         raise ConfigError(f"{path} is not TOML: {exc}") from exc
 
 
 def _override(raw: dict[str, Any], text: str, problems: list[Problem]) -> None:
     """Sets `a.b.c=value` in the tables; the value is read as TOML, else taken as text."""
     path, equals, value_text = text.partition("=")
-    keys = [k.strip() for k in path.split(".")]
+    keys = _dotted(path)
     if not equals or not all(keys):
         problems.append(
             Problem("--set", f"expected section.key=value, got {text!r}, e.g. train.max_steps=10")
         )
         return
+    value: Any = value_text
     try:
-        value: Any = tomllib.loads(f"value = {value_text}")["value"]
-    except tomllib.TOMLDecodeError:
-        value = value_text
+        parsed = tomllib.loads(f"value = {value_text}")
+        if len(parsed) == 1:  # more than one: the text holds a line end
+            value = parsed["value"]
+    except (tomllib.TOMLDecodeError, RecursionError):
+        pass
     table: Any = raw
     for key in keys[:-1]:
         table = table.setdefault(key, {})
@@ -403,13 +297,27 @@ def _override(raw: dict[str, Any], text: str, problems: list[Problem]) -> None:
     table[keys[-1]] = value
 
 
+def _dotted(path: str) -> list[str]:
+    """The keys of a dotted path; a key that holds a dot stands in quotes, as in TOML."""
+    try:
+        table: Any = tomllib.loads(f"{path} = 0")
+    except tomllib.TOMLDecodeError:  # such as rewards.format/tags.weight
+        return [k.strip() for k in path.split(".")]
+    keys = []
+    while isinstance(table, dict):
+        key, table = next(iter(table.items()))
+        keys.append(key)
+    return keys
+
+
 def _known_keys(
     raw: Mapping[str, Any], known: list[str], where: str, section: str, problems: list[Problem]
 ) -> dict[str, Any]:
     """Returns the known keys; a problem for each that is unknown or not supported yet."""
     kept = {}
     not_yet = NOT_YET[section] if section in NOT_YET else ()
-    for key, value in raw.items():
+    for name, value in raw.items():
+        key = str(name)  # in a script it may be anything
         at = f"{where}.{key}" if where else key
         if key in known:
             kept[key] = value
@@ -435,12 +343,14 @@ def _parse_rewards(raw: object, problems: list[Problem]) -> dict[str, Any]:
         problems.append(Problem("rewards", "no reward is configured; add a [rewards.<name>]"))
         return {}
     if not isinstance(raw, Mapping):
-        problems.append(Problem("rewards", f"expected tables [rewards.<name>], got {raw!r}"))
+        problems.append(Problem("rewards", f"expected tables [rewards.<name>], got {_shown(raw)}"))
         return {}
     parsed = {}
     for name, table in raw.items():
         where = f"rewards.{name}"
         section = parse_reward(table, where, problems)
+        if not name.strip():
+            problems.append(Problem(where, "a reward needs a name, got a blank one"))
         if section is not None:
             if not isinstance(section.use, str):
                 problems.append(
@@ -463,7 +373,7 @@ def parse_reward(raw: object, where: str, problems: list[Problem]) -> RewardSect
 
 def _parse_train(raw: object, problems: list[Problem]) -> dict[str, Any]:
     if not isinstance(raw, Mapping):
-        problems.append(Problem("train", f"expected a table, got {raw!r}"))
+        problems.append(Problem("train", f"expected a table, got {_shown(raw)}"))
         return {}
     kept = {}
     for key, value in raw.items():
@@ -472,3 +382,8 @@ def _parse_train(raw: object, problems: list[Problem]) -> dict[str, Any]:
         else:
             kept[key] = value
     return kept
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -166,7 +166,8 @@ def to_columns(rows: Sequence[Row]) -> dict[str, list[Any]]:
 
     Nested values are stored as JSON text, except in `prompt`: Arrow would give every row the keys
     of all others. A reward whose input is a dict or list gets them decoded. Lists of texts, of
-    truth values, of integers or of decimals stay lists, where all rows hold the same.
+    truth values, of integers or of decimals stay lists, where all rows hold the same. A column of
+    integers and decimals becomes decimals.
 
     Raises:
         DataError: A column mixes texts, numbers, truth values and nested values, or holds an

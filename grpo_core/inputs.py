@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Union
 
+from grpo_core.convert import convert
 from grpo_core.copying import own_copy
 from grpo_core.errors import Problem, listed, near
-from grpo_core.options import convert
 from grpo_core.outcome import Outcome
 from grpo_core.reward import Parameter, RewardInfo
 

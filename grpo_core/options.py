@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from pydantic import TypeAdapter, ValidationError
-
+from grpo_core.convert import convert
 from grpo_core.copying import own_copy
 from grpo_core.errors import ConfigError, Problem, listed, near
-from grpo_core.reward import Parameter, RewardInfo
+from grpo_core.reward import RewardInfo
 
 
 def check_options(
@@ -106,54 +104,3 @@ def build(info: RewardInfo, given: Mapping[str, Any], where: str = "options") ->
             [Problem(where, f"{info.name!r} cannot be built: {type(exc).__name__}: {exc}")]
         ) from exc
     return Built(functools.partial(info.target, **options), low, high, needs)
-
-
-def convert(parameter: Parameter, value: Any) -> tuple[Any, list[tuple[str, str]]]:
-    """Converts a value to a parameter's type.
-
-    Args:
-        parameter: An option or input.
-        value: As a config or a script hands it over.
-
-    Returns:
-        The converted value, and what is wrong with it: a path inside it such as "[2]" ("" for the
-        value itself) with a message. A type that pydantic cannot check takes any value.
-    """
-    try:
-        return _convert(parameter, value), []
-    except ValidationError as exc:
-        first = exc.errors(include_url=False)[0]
-    path, inner = "", value
-    for key in first["loc"]:
-        try:  # a union puts the names of its members between the keys
-            inner = inner[key]
-        except (TypeError, KeyError, IndexError):
-            continue
-        path += f"[{key!r}]"
-    message = f"expected {parameter.type_name}, got {_shown(inner)}"
-    several = "|" in parameter.type_name or "Union" in parameter.type_name
-    return None, [(path, message if several else f"{message} ({first['msg']})")]
-
-
-def _convert(option: Parameter, value: Any) -> Any:
-    try:
-        adapter: TypeAdapter[Any] = TypeAdapter(option.annotation)
-        # Of a copy: what a reward does to its options must not reach the config.
-        return adapter.validate_python(own_copy(value), strict=True)
-    except ValidationError:
-        # TOML and JSON have no tuples, sets, paths or enums; strict JSON rules make them of lists
-        # and strings, and still take no number for a string or the other way round.
-        try:
-            text = json.dumps(value)
-        except (TypeError, ValueError, RecursionError):
-            pass
-        else:
-            return adapter.validate_json(text, strict=True)
-        raise
-    except Exception:  # a type pydantic knows nothing of, from a script: the reward checks it
-        return value
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."

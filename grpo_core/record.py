@@ -52,7 +52,7 @@ class RunDir:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as exc:  # FileExistsError too: a file lies where a folder is needed
             raise RunDirError(
-                f"{path} cannot be created: {path.parent} is no folder ({exc.strerror})"
+                f"{path} cannot be created: {path.parent} cannot be made a folder ({exc.strerror})"
             ) from exc
         try:
             path.mkdir()
@@ -128,7 +128,7 @@ def to_json(value: Any) -> Any:
     """Returns the value as JSON can hold it, whatever a script handed over.
 
     A number that is not finite becomes None (NaN is no JSON, and readers of the file would stumble
-    over it), a numpy scalar a number, a set a sorted list; of anything else the repr is kept.
+    over it), an array a list, a set a sorted list; of what JSON does not know the repr is kept.
     """
     if isinstance(value, Mapping):
         return {str(k): to_json(v) for k, v in value.items()}
@@ -142,8 +142,12 @@ def to_json(value: Any) -> Any:
         return int(value)
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
-    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):  # numpy's, torch's
-        return to_json(value.item())
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, Path):
+        return str(value)
+    if hasattr(value, "ndim") and hasattr(value, "tolist"):  # numpy's, torch's; scalars too
+        return to_json(value.tolist())
     return repr(value)
 
 

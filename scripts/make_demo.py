@@ -31,12 +31,12 @@ TERMS = range(10, 100)
 N_TRAIN = 512
 N_HELDOUT = 128
 
-STEPS = 400
+STEPS = 600
 WARMUP_STEPS = 20
 BATCH_SIZE = 128
 PEAK_LEARNING_RATE = 4e-3
 SHARE_WRONG_SHAPE = 0.5
-SHARE_WRONG_ANSWER = 0.4
+SHARE_WRONG_ANSWER = 0.5
 MAX_COMPLETION_TOKENS = 56  # the longest right completion has 51 bytes and the end token
 
 PAD, BOS, END = "<|pad|>", "<|begin|>", "<|end|>"
@@ -59,7 +59,6 @@ WRONG_SHAPES = (
     "<answer>{answer}</answer>",
     "{question}{answer}",
 )
-NEAR_MISSES = (-10, -1, 1, 10)
 
 
 class Problem(NamedTuple):
@@ -78,15 +77,15 @@ class Problem(NamedTuple):
         """What the user asks, such as `38+47=?`."""
         return f"{self.left}+{self.right}=?"
 
-    @property
-    def think(self) -> str:
-        """Column addition, such as `8+7=15 3+4+1=8`."""
+    def work(self, *, drop_carry: bool = False) -> tuple[str, int]:
+        """Column addition such as `8+7=15 3+4+1=8`, and what it comes to."""
         tens_left, ones_left = divmod(self.left, 10)
         tens_right, ones_right = divmod(self.right, 10)
         ones = ones_left + ones_right
-        carry = ones // 10
-        tens = f"{tens_left}+{tens_right}" + "+1" * carry
-        return f"{ones_left}+{ones_right}={ones} {tens}={tens_left + tens_right + carry}"
+        carry = 0 if drop_carry else ones // 10
+        tens = tens_left + tens_right + carry
+        think = f"{ones_left}+{ones_right}={ones} {tens_left}+{tens_right}{'+1' * carry}={tens}"
+        return think, 10 * tens + ones % 10
 
     def messages(self) -> list[dict[str, str]]:
         """The prompt as a chat of one user message."""
@@ -161,17 +160,20 @@ def build_model(tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalLM:
 
 
 def write_completion(problem: Problem, rng: random.Random) -> str:
-    """A completion whose shape and whose answer are right half of the time, independently."""
-    answer = problem.total
+    """A completion whose shape and whose answer are each right about half of the time.
+
+    A wrong answer forgets the carry, or repeats one of the two numbers.
+    """
+    think, answer = problem.work()
     if rng.random() < SHARE_WRONG_ANSWER:
-        while answer == problem.total:
-            offset = rng.choice([*NEAR_MISSES, rng.randint(-9, 9)])
-            answer = max(0, problem.total + offset)
+        slip = rng.choice(("carry", "left", "right"))
+        if slip == "carry":
+            think, answer = problem.work(drop_carry=True)
+        else:
+            answer = problem.left if slip == "left" else problem.right
     wrong = rng.random() < SHARE_WRONG_SHAPE
     shape = rng.choice(WRONG_SHAPES) if wrong else RIGHT_SHAPE
-    return shape.format(
-        think=problem.think, answer=answer, question=problem.question.removesuffix("?")
-    )
+    return shape.format(think=think, answer=answer, question=problem.question.removesuffix("?"))
 
 
 def warm_start(

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
-from typing import Annotated, Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from pydantic import TypeAdapter, ValidationError
 
+from grpo_core.convert import convert
 from grpo_core.errors import ConfigError, Problem
 from grpo_core.reward import Parameter
+
+if TYPE_CHECKING:
+    from grpo_core.catalog import Catalog
+    from grpo_core.scoring.single import SingleReward
 
 
 def score(
@@ -39,22 +46,13 @@ def score(
     """
     from grpo_core.catalog import Catalog
     from grpo_core.discovery import PluginFilter
-    from grpo_core.scoring.single import load_reward
 
     chosen = PluginFilter.from_environment().with_lists(allow_plugin, block_plugin or ())
     catalog = Catalog(chosen)
-    resolved = catalog.resolve(name, bare=True)
-    info = resolved.info
-    problems: list[Problem] = []
-    given_options = _pairs(options or (), "--option", info.options if info else (), problems)
-    given_inputs = _pairs(inputs or (), "--input", info.inputs if info else (), problems)
-    if problems:
-        raise ConfigError(problems, "the command")
-    reward = load_reward(resolved.name, options=given_options, catalog=catalog)
-    completion = sys.stdin.read() if text == "-" else text
-    if prompt:
-        given_inputs.setdefault("prompt", prompt)
-    outcome = reward(completion, **given_inputs)
+    # What a reward prints must not get between the lines, or into the JSON, of the result.
+    with contextlib.redirect_stdout(sys.stderr):
+        reward, given = _prepared(catalog, name, options or (), inputs or (), prompt)
+        outcome = reward(_standard_input() if text == "-" else text, **given)
     if as_json:
         shown = {
             "reward": reward.name,
@@ -75,14 +73,46 @@ def score(
         raise typer.Exit(1)
 
 
+def _prepared(
+    catalog: Catalog, name: str, options: Sequence[str], inputs: Sequence[str], prompt: str
+) -> tuple[SingleReward, dict[str, Any]]:
+    """Loads the reward and reads its inputs; all that is wrong is reported at once."""
+    from grpo_core.scoring.single import input_problems, load_reward
+
+    resolved = catalog.resolve(name, bare=True)
+    info = resolved.info
+    problems: list[Problem] = []
+    given_options = _pairs(options, "--option", info.options if info else (), problems)
+    given = _pairs(inputs, "--input", info.inputs if info else (), problems)
+    if prompt:
+        given.setdefault("prompt", prompt)
+    if info is not None:
+        for parameter in info.inputs:
+            if parameter.name in given:
+                _, wrong = convert(parameter, given[parameter.name])
+                problems += [Problem(f"--input {parameter.name}{at}", text) for at, text in wrong]
+        problems += input_problems(info, resolved.name, given, given)
+    try:
+        reward = load_reward(resolved.name, options=given_options, catalog=catalog)
+    except ConfigError as exc:
+        raise ConfigError([*problems, *exc.problems], "the command") from None
+    if problems:
+        raise ConfigError(problems, "the command")
+    return reward, given
+
+
+def _standard_input() -> str:
+    try:
+        return sys.stdin.read()
+    except UnicodeDecodeError as exc:
+        raise ConfigError(f"--text -: standard input is not text: {exc}") from exc
+
+
 def _pairs(
-    texts: list[str] | tuple[()],
-    flag: str,
-    declared: tuple[Parameter, ...],
-    problems: list[Problem],
+    texts: Sequence[str], flag: str, declared: Sequence[Parameter], problems: list[Problem]
 ) -> dict[str, Any]:
     """Reads name=value texts; a value is read as JSON where the declared type is no text."""
-    types = {p.name: p.annotation for p in declared}
+    parameters = {p.name: p for p in declared}
     pairs: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")
@@ -91,19 +121,27 @@ def _pairs(
         elif name in pairs:
             problems.append(Problem(flag, f"{name!r} is given twice"))
         else:
-            pairs[name] = _value(value, types.get(name, str))
+            pairs[name] = _value(value, parameters.get(name))
     return pairs
 
 
-def _value(text: str, annotation: Any) -> Any:
-    """The text itself where the type takes it, else what it says as JSON, else the text again."""
-    adapter: TypeAdapter[Any] = TypeAdapter(annotation)
-    if annotation is not Any:
-        try:
-            return adapter.validate_python(text, strict=True)
-        except ValidationError:
-            pass
+def _value(text: str, parameter: Parameter | None) -> Any:
+    """The text itself where the type takes it, else what it says as JSON, else the text again.
+
+    Without a type the default's counts; without either it is a text, as most columns are.
+    """
+    if parameter is None:
+        return text
+    if parameter.annotation is Any:
+        if parameter.default is None:
+            return text
+        parameter = replace(parameter, annotation=type(parameter.default))
+    made, wrong = convert(parameter, text)
+    if not wrong and isinstance(made, str):
+        return text
     try:
-        return json.loads(text)
-    except ValueError:
-        return text  # of the wrong type; the check of the options names what was expected
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text  # a path or an enum, or wrong: the checks name what was expected
+    # A folder may be called 1, where a number is no path.
+    return text if not wrong and convert(parameter, value)[1] else value

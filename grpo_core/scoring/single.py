@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from grpo_core.errors import ConfigError, NotSupportedYetError, Problem, listed,
 from grpo_core.inputs import plan_inputs
 from grpo_core.options import build
 from grpo_core.outcome import Outcome
+from grpo_core.reward import RewardInfo
 from grpo_core.scoring.inline import SampleReward
 from grpo_core.scoring.trl_style import TrlBatch, TrlFunction
 
@@ -68,52 +70,75 @@ class SingleReward:
         Raises:
             ConfigError: An input is missing, unknown, or not B long.
         """
+        if isinstance(completions, str | bytes | Mapping):
+            raise ConfigError(
+                f"batch of {self.name!r}: expected a list of completions, got "
+                f"{type(completions).__name__}; for a single one call the reward itself"
+            )
         completions = list(completions)
-        columns = {name: list(values) for name, values in inputs.items()}
-        self._check(columns, completions)
-        made = []
-        for i, completion in enumerate(completions):
-            row = {name: values[i] for name, values in columns.items()}
-            if isinstance(completion, Completion):
-                made.append(completion.with_columns({**completion.columns, **row}))
-            else:
-                made.append(Completion.from_data(completion, row.get("prompt", ""), columns=row))
+        problems = [
+            Problem(
+                name,
+                f"expected a list of {len(completions)} values, one for each completion, got "
+                f"{type(values).__name__} {values!r}",
+            )
+            for name, values in inputs.items()
+            if isinstance(values, str | bytes | Mapping | Set) or not hasattr(values, "__iter__")
+        ]
+        columns = {n: list(v) for n, v in inputs.items() if n not in {p.where for p in problems}}
+        known = set(inputs).union(*(c.columns for c in completions if isinstance(c, Completion)))
+        problems += [
+            Problem(
+                name, f"expected {len(completions)} values, one for each completion, got {len(v)}"
+            )
+            for name, v in columns.items()
+            if len(v) != len(completions)
+        ]
+        if isinstance(self._runner, TrlFunction):
+            problems += self._runner.problems(known, self.name)
+        elif self.resolved.info is not None:
+            problems += input_problems(self.resolved.info, self.name, inputs, known)
+        if problems:
+            raise ConfigError(problems, f"the call of {self.name!r}")
+        made = [
+            _made(completion, {name: values[i] for name, values in columns.items()})
+            for i, completion in enumerate(completions)
+        ]
         if isinstance(self._runner, TrlFunction):
             return self._runner.score(TrlBatch.from_completions(made))[0]
         return self._runner.score(made)[0]
 
-    def _check(self, columns: Mapping[str, list[Any]], completions: list[object]) -> None:
-        n = len(completions)
-        problems = [
-            Problem(name, f"expected {n} values, one for each completion, got {len(values)}")
-            for name, values in columns.items()
-            if len(values) != n
-        ]
-        known = set(columns).union(
-            *(c.columns for c in completions if isinstance(c, Completion)), ()
-        )
-        info = self.resolved.info
-        if info is None:
-            assert isinstance(self._runner, TrlFunction)
-            problems += self._runner.problems(known, self.name)
-        else:
-            declared = [p.name for p in info.inputs]
-            problems += [
-                Problem(
-                    name,
-                    f"{self.name!r} has no such input.{near(name, declared)} "
-                    f"Inputs are {listed(declared)}.",
-                )
-                for name in columns
-                if name not in declared and name != "prompt"
-            ]
-            problems += [
-                Problem(p.name, f"{self.name!r} needs this input ({p.type_name}); it is missing")
-                for p in info.inputs
-                if p.required and p.name not in known
-            ]
-        if problems:
-            raise ConfigError(problems, f"the call of {self.name!r}")
+
+def input_problems(
+    info: RewardInfo, name: str, given: Collection[str], known: Collection[str]
+) -> list[Problem]:
+    """Inputs that a reward does not have or that are missing.
+
+    Args:
+        info: The reward's declaration.
+        name: Its full name.
+        given: Names of the inputs that the caller gave; "prompt" may be among them.
+        known: Names of all that is there, with what the completions bring.
+    """
+    declared = [p.name for p in info.inputs]
+    return [
+        Problem(i, f"{name!r} has no such input.{near(i, declared)} Inputs are {listed(declared)}.")
+        for i in given
+        if i not in declared and i != "prompt"
+    ] + [
+        Problem(p.name, f"{name!r} needs this input ({p.type_name}); it is missing")
+        for p in info.inputs
+        if p.required and p.name not in known
+    ]
+
+
+def _made(completion: object, row: Mapping[str, Any]) -> Completion:
+    if not isinstance(completion, Completion):
+        return Completion.from_data(completion, row.get("prompt", ""), columns=row)
+    if "prompt" in row:
+        asked = Completion.from_data("", row["prompt"])
+        completion = replace(completion, prompt=asked.prompt, prompt_messages=asked.prompt_messages)
+    return completion.with_columns({**completion.columns, **row})
 
 
 def load_reward(
@@ -140,9 +165,19 @@ def load_reward(
         ConfigError: An option is wrong or not supported yet.
     """
     if not_yet:
-        engine = ("timeout_s", "isolation", "on_error", "on_timeout", "retries", "concurrency")
+        engine = (
+            "timeout_s",
+            "isolation",
+            "on_error",
+            "on_timeout",
+            "retries",
+            "concurrency",
+            "rate",
+        )
         if unknown := [k for k in not_yet if k not in engine]:
             raise TypeError(f"load_reward got an unexpected argument {unknown[0]!r}")
         raise NotSupportedYetError([Problem(k, "is not supported yet") for k in not_yet])
+    if options is not None and not isinstance(options, Mapping):
+        raise ConfigError(f"options: expected a dict by name, got {options!r}")
     catalog = Catalog() if catalog is None else catalog
     return SingleReward(catalog.resolve(use, folder=folder, bare=True), options or {})

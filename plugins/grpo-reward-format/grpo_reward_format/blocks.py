@@ -105,13 +105,16 @@ def judge(text: str, contract: Contract, prefix: str = "") -> Verdict:
             required as all others, but passing them is no merit.
     """
     blocks = contract.blocks
-    counts = {tag: text.count(tag) for block in blocks for tag in block[1:]}
-    at = {tag: text.find(tag) for tag, count in counts.items() if count == 1}
+    first = {tag: text.find(tag) for block in blocks for tag in block[1:]}
+    # Counted from the first one on: the text is searched once for each tag, not twice.
+    counts = {tag: text.count(tag, at) if at >= 0 else 0 for tag, at in first.items()}
+    at = {tag: first[tag] for tag, count in counts.items() if count == 1}
     given = {tag for tag in counts if tag in prefix}
     given |= {block.name for block in blocks if given.issuperset(block[1:])}
     needed = [*counts, *(contract.tags if contract.empty_body == "reject" else ())]
 
-    chain = _longest_chain(text, contract, at, given)
+    present = tuple(tag for tag, count in counts.items() if count)
+    chain = _longest_chain(text, contract, at, given, present)
 
     passed = chain.points[0]
     missed = set(needed).difference(chain.passed)
@@ -127,12 +130,18 @@ def judge(text: str, contract: Contract, prefix: str = "") -> Verdict:
     return Verdict(passed, checks, tuple(faults))
 
 
-def _longest_chain(text: str, contract: Contract, at: Mapping[str, int], given: set[str]) -> _Chain:
+def _longest_chain(
+    text: str,
+    contract: Contract,
+    at: Mapping[str, int],
+    given: set[str],
+    present: tuple[str, ...],
+) -> _Chain:
     """The chain that passes most checks.
 
     The best one, not the first one: else taking a tag away could free a better chain, and pay.
     """
-    bodies = _without_tags(text, contract) if contract.empty_body == "reject" else ""
+    blanked = ""
     chains = [_Chain(0, (), (0, 0))]
     for name, opener, closer in contract.blocks:
         start = at.get(opener, -1)
@@ -143,7 +152,12 @@ def _longest_chain(text: str, contract: Contract, at: Mapping[str, int], given: 
         chains.append(_extended(before, inner, (opener,), given))
         stop = at.get(closer, -1)
         if stop >= inner:
-            is_empty = _looks_empty(bodies[inner:stop])
+            body = text[inner:stop].lstrip(_INVISIBLE)
+            # Blanking searches the text once for each tag: only where a tag could fill the body.
+            if body.startswith(present) and contract.empty_body == "reject":
+                blanked = blanked or _without_tags(text, present)
+                body = blanked[inner:stop].lstrip(_INVISIBLE)
+            is_empty = not body or contract.empty_body == "allow"
             passed = (opener, closer) if is_empty else (opener, closer, name)
             chains.append(_extended(before, stop + len(closer), passed, given))
     return max(chains, key=lambda c: c.points)
@@ -156,11 +170,10 @@ def _extended(chain: _Chain, end: int, passed: tuple[str, ...], given: set[str])
     return _Chain(end, chain.passed + passed, points)
 
 
-def _without_tags(text: str, contract: Contract) -> str:
-    """The text with required tags blanked out: more of them must not fill a body."""
-    for block in contract.blocks:
-        for tag in block[1:]:
-            text = text.replace(tag, " " * len(tag))
+def _without_tags(text: str, tags: tuple[str, ...]) -> str:
+    """The text with the tags blanked out: more of them must not fill a body."""
+    for tag in tags:
+        text = text.replace(tag, " " * len(tag))
     return text
 
 

@@ -29,7 +29,8 @@ class Tags:
 
     With `tags = ["think", "answer"]` that is `<think>…</think><answer>…</answer>`. Tags are
     matched letter by letter: `<Think>`, `< think>`, `<think/>` and `<thinking>` are plain text.
-    Deterministic; linear in the length of the text. Line ends `\r\n` count as `\n`.
+    Deterministic; time grows with the length of the text times the number of tags, no faster.
+    Line ends `\r\n` count as `\n`.
 
     | check                           | how many           | made                               |
     |---------------------------------|--------------------|------------------------------------|
@@ -145,6 +146,9 @@ def _without_suffixes(text: str, suffixes: Sequence[str]) -> str:
     """
     if not suffixes:
         return text
+    stripped = text.rstrip()
+    if not stripped.endswith(tuple(suffix.rstrip() for suffix in suffixes)):
+        return stripped
     blanked = text
     for suffix in suffixes:
         blanked = blanked.replace(suffix, _BLANK * len(suffix))

@@ -1,0 +1,296 @@
+"""Runs the fenced blocks of one page in order, in a folder of their own."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import importlib.util
+import io
+import json
+import logging
+import re
+import shlex
+import subprocess
+import sys
+import tokenize
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+from docs_pages import MARKERS, ROOT, Block
+
+from grpo_core.catalog import Catalog
+from grpo_core.cli import app, main
+from grpo_core.config import read_config, validate
+
+# Sections that a config needs and that an excerpt may leave out.
+_NEEDED = {"model": '[model]\nname = "model"\n', "data": '[data]\npath = "train.jsonl"\n'}
+_SHELL = ("cp", "ls", "cat", "head", "tail", "mkdir")
+_PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+_PLUGINS = {p.parent.name for p in ROOT.glob("plugins/*/pyproject.toml")}
+
+
+class PageRun:
+    """One page being run; blocks share the folder, the names and what was installed."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder = folder
+        self.names: dict[str, Any] = {"__name__": "docs_page"}
+        self.printed: str | None = None  # by the Python block just before
+        self._monkeypatch = monkeypatch
+        self._site: Path | None = None
+        monkeypatch.chdir(folder)
+        monkeypatch.setenv("COLUMNS", "100")
+        for name in ("FORCE_COLOR", "GRPO_CORE_PLUGINS", "GRPO_CORE_BLOCK"):
+            monkeypatch.delenv(name, raising=False)
+
+    def run(self, block: Block) -> None:
+        """Runs or checks a block.
+
+        Raises:
+            AssertionError: It is not true; the text names page and line.
+        """
+        unknown = block.markers.keys() - MARKERS.keys()
+        assert not unknown, f"{block.where}: unknown marker {sorted(unknown)}"
+        printed, self.printed = self.printed, None
+        if block.markers.keys() & {"drawing"}:
+            assert block.language == "text", f"{block.where}: a drawing must be text"
+        elif "run by" in block.markers:
+            check_script(block)
+        elif name := block.markers.get("file"):
+            self._write(block, name)
+        elif block.language == "python":
+            self.printed = self._python(block)
+        elif block.language == "toml":
+            self._toml(block, block.text)
+        elif block.language == "console" or (block.language == "text" and "$ " in block.text):
+            self._transcript(block)
+        elif block.language == "text":
+            assert printed is not None, f"{block.where}: no Python block printed this"
+            compare(block.where, block.text, printed, block.markers)
+        elif block.language == "json":
+            json.loads(block.text)
+        elif block.language == "sh":
+            for line in block.text.replace("\\\n", " ").splitlines():
+                check_command(block.where, line)
+        else:
+            raise AssertionError(
+                f"{block.where}: a block in {block.language!r}; use python, toml, console, text, "
+                f"sh or json"
+            )
+
+    def _write(self, block: Block, name: str) -> None:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(block.text, encoding="utf-8")
+        if block.language == "python":
+            compile(block.text, name, "exec")
+        elif block.language == "toml":
+            self._toml(block, block.text, path)
+        elif block.language == "json":
+            for line in filter(None, block.text.splitlines()):
+                json.loads(line)
+
+    def _python(self, block: Block) -> str:
+        if "fresh" in block.markers:
+            self.names = {"__name__": "docs_page"}
+        # Blank lines in front make tracebacks name the line of the page.
+        source = "\n" * (block.line - 1) + block.text
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            exec(compile(source, str(block.page), "exec"), self.names)
+        shown = iter(normal(out.getvalue()))
+        for line, expected in print_comments(block):
+            pattern = line_pattern(normal(expected)[0], block.markers)
+            assert any(re.fullmatch(pattern, got) for got in shown), (
+                f"{block.page.name}:{line}: expected {expected!r}, the block printed\n"
+                f"{out.getvalue()}"
+            )
+        return out.getvalue()
+
+    def _toml(self, block: Block, text: str, path: Path | None = None) -> None:
+        tables = tomllib.loads(text)
+        if "rewards" not in tables:
+            return
+        if path is None:
+            text += "".join(head for name, head in _NEEDED.items() if name not in tables)
+            path = self.folder / "excerpt.toml"
+            path.write_text(text, encoding="utf-8")
+        config = read_config(path)
+        columns = block.markers.get("columns")
+        known = None if columns is None else [c.strip() for c in columns.split(",")]
+        problems = validate(config, Catalog(), known)
+        if importlib.util.find_spec("trl") is not None and config.train:
+            from grpo_core.training.config import train_problems
+
+            problems += train_problems(config.train)
+        assert not problems, f"{block.where}: " + "; ".join(map(str, problems))
+
+    def _transcript(self, block: Block) -> None:
+        parts = re.split(r"(?m)^\$ ", block.text.replace("\\\n", " "))
+        assert not parts[0].strip(), f"{block.where}: output before the first command"
+        codes = [0] * (len(parts) - 2) + [int(block.markers.get("exit", "0"))]
+        for part, expected_code in zip(parts[1:], codes, strict=True):
+            command, _, expected = part.partition("\n")
+            printed, code = self._command(block.where, command)
+            compare(f"{block.where} $ {command}", expected, printed, block.markers)
+            assert code == expected_code, f"{block.where}: {command!r} left exit code {code}"
+
+    def _command(self, where: str, command: str) -> tuple[str, int]:
+        words = shlex.split(command, comments=True)
+        if words[0] == "grpo":
+            return self._grpo(words)
+        if words[:2] == ["pip", "install"] and (self.folder / words[-1] / "pyproject.toml").exists():
+            self._install(self.folder / words[-1])
+            return "", 0
+        if words[0] in _SHELL:
+            words = [str(ROOT / w) if w.startswith("grpo_core/") else w for w in words]
+            done = subprocess.run(
+                words, cwd=self.folder, capture_output=True, text=True, timeout=60, check=False
+            )
+            return done.stdout + done.stderr, done.returncode
+        raise AssertionError(f"{where}: cannot run {command!r}; put it into a block of sh")
+
+    def _grpo(self, words: list[str]) -> tuple[str, int]:
+        """Runs the command's own function in this process; torch is imported once for all."""
+        self._monkeypatch.setattr(sys, "argv", words)
+        if training := sys.modules.get("grpo_core.training.config"):
+            self._monkeypatch.setattr(training, "_said", False)  # each process says it once
+        out = io.StringIO()
+        logger = logging.getLogger("grpo_core")
+        handler = _ToStderr()  # pytest's own handlers keep Python's last resort from printing
+        logger.addHandler(handler)
+        code: Any = 0
+        try:
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+                main()
+        except SystemExit as exc:
+            code = exc.code or 0
+        finally:
+            logger.removeHandler(handler)
+        return out.getvalue(), int(code)
+
+    def _install(self, project: Path) -> None:
+        """What `pip install -e` leaves: metadata on the path, and the path to the code."""
+        declared = tomllib.loads((project / "pyproject.toml").read_text())["project"]
+        if self._site is None:
+            self._site = self.folder / ".site-packages"
+            self._site.mkdir()
+            self._monkeypatch.syspath_prepend(str(self._site))
+        self._monkeypatch.syspath_prepend(str(project))
+        info = self._site / f"{declared['name'].replace('-', '_')}-{declared['version']}.dist-info"
+        info.mkdir()
+        lines = [f"Name: {declared['name']}", f"Version: {declared['version']}"]
+        lines += [f"Requires-Dist: {text}" for text in declared.get("dependencies", [])]
+        (info / "METADATA").write_text("Metadata-Version: 2.1\n" + "\n".join(lines) + "\n")
+        points = declared["entry-points"]["grpo_core"]
+        (info / "entry_points.txt").write_text(
+            "[grpo_core]\n" + "".join(f"{k} = {v}\n" for k, v in points.items())
+        )
+        importlib.invalidate_caches()
+
+
+class _ToStderr(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.levelno >= logging.WARNING:
+            print(record.getMessage(), file=sys.stderr)
+
+
+def check_script(block: Block) -> None:
+    """The block is the text that another test runs."""
+    test = ROOT / block.markers["run by"]
+    scripts = [
+        node.value.value
+        for node in ast.parse(test.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and node.targets[0].id == "SCRIPT"
+        and isinstance(node.value, ast.Constant)
+    ]
+    assert [block.text.strip()] == [str(s).strip() for s in scripts], (
+        f"{block.where}: is not SCRIPT of {block.markers['run by']}"
+    )
+
+
+def check_command(where: str, line: str) -> None:
+    """A line for a shell that is not run: what it names must exist."""
+    words = shlex.split(line, comments=True)
+    if not words:
+        return
+    if words[0] == "make":
+        targets = re.findall(r"(?m)^([a-z]+):", (ROOT / "Makefile").read_text())
+        missing = [w for w in words[1:] if w not in targets]
+        assert not missing, f"{where}: the Makefile has no target {missing}"
+    elif words[0] == "pip":
+        assert words[1] == "install", f"{where}: {line!r}"
+        for word in words[2:]:
+            check_requirement(where, word)
+    elif words[0] == "grpo":
+        check_flags(where, words[1:])
+    elif words[0] == "python":
+        for word in words[1:]:
+            if word.endswith(".py") and "/" in word:
+                found = [*ROOT.glob(word), *ROOT.glob(f"plugins/*/{word}")]
+                assert found, f"{where}: there is no {word}"
+    else:
+        assert words[0] in ("git", "cd", "pytest", "export", "ruff", "mypy", *_SHELL), (
+            f"{where}: cannot check {line!r}"
+        )
+
+
+def check_requirement(where: str, word: str) -> None:
+    name, _, extras = word.rstrip("]").partition("[")
+    if name in ("grpo-core", "."):
+        unknown = set(filter(None, extras.split(","))) - set(_PROJECT["optional-dependencies"])
+        assert not unknown, f"{where}: grpo-core has no extra {unknown}"
+    elif name.startswith("grpo-reward-"):
+        assert name in _PLUGINS, f"{where}: there is no plugin {name}"
+    elif name.startswith("./") or name.startswith("plugins/"):
+        assert (ROOT / name / "pyproject.toml").is_file(), f"{where}: there is no {name}"
+    else:
+        assert name in ("-e", "-c", "constraints.txt", "torch", "pytest"), f"{where}: pip {word!r}"
+
+
+def check_flags(where: str, words: list[str]) -> None:
+    command: Any = typer.main.get_command(app)
+    while words and words[0] in getattr(command, "commands", {}):
+        command, words = command.commands[words[0]], words[1:]
+    known = {flag for p in command.params for flag in p.opts} | {"--help"}
+    unknown = [w for w in words if w.startswith("--") and w.split("=")[0] not in known]
+    assert not unknown, f"{where}: grpo {command.name} has no {unknown}"
+
+
+def print_comments(block: Block) -> list[tuple[int, str]]:
+    """Line and text of the comments behind calls of print: what the call prints."""
+    lines = block.text.split("\n")
+    return [
+        (block.line - 1 + token.start[0], token.string.removeprefix("#").strip())
+        for token in tokenize.generate_tokens(io.StringIO(block.text).readline)
+        if token.type == tokenize.COMMENT
+        and lines[token.start[0] - 1].lstrip().startswith("print(")
+    ]
+
+
+def normal(text: str) -> list[str]:
+    """The lines that say something, whatever the width of the terminal."""
+    lines = [" ".join(re.sub(r"[─━]+", "─", line).split()) for line in text.splitlines()]
+    return [line for line in lines if line and set(line) - set("─┌┐└┘├┤┬┴┼┏┓┗┛┡┩╇╈┳┻╍ ")]
+
+
+def line_pattern(expected: str, markers: dict[str, str]) -> str:
+    pattern = re.escape(expected).replace("…", ".*")
+    if "numbers vary" in markers:
+        pattern = re.sub(r"(?:\\[-+])?\d+(?:(?:\\\.|:)\d+)*", r"[-+]?\\d[\\d.:]*", pattern)
+    return pattern
+
+
+def compare(where: str, expected: str, printed: str, markers: dict[str, str]) -> None:
+    """Expected and printed text agree; `…` is any text, alone on a line any number of lines."""
+    pattern = "".join(
+        "(?:.*\n)*?" if line == "…" else line_pattern(line, markers) + "\n"
+        for line in normal(expected)
+    )
+    got = "".join(line + "\n" for line in normal(printed))
+    assert re.fullmatch(pattern, got), f"{where}: expected\n{expected}\nbut got\n{printed}"

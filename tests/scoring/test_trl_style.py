@@ -1,0 +1,456 @@
+"""`TrlFunction`: untagged functions are called the way TRL does, and their faults are named."""
+
+import copy
+import functools
+import itertools
+import json
+import pickle
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grpo_core.completion import Completion
+from grpo_core.errors import ConfigError, NotSupportedYetError
+from grpo_core.outcome import Outcome, Score, Skip
+from grpo_core.scoring.trl_style import (
+    PromptMessages,
+    PromptText,
+    TrlBatch,
+    TrlFunction,
+)
+
+CHAT = [{"role": "user", "content": "2+2?"}]
+REPLY = [{"role": "assistant", "content": "4"}]
+
+
+def text_batch(n: int = 2, **arguments: Any) -> TrlBatch:
+    """Prompts p0, p1, …; replies c0, …; a column answer a0, …; and what TRL would add."""
+    rows = [{"prompt": f"p{i}", "answer": f"a{i}", "level": i} for i in range(n)]
+    return TrlBatch(
+        [f"p{i}" for i in range(n)],
+        [f"c{i}" for i in range(n)],
+        rows,
+        {"completion_ids": [[i, i + 1] for i in range(n)], **arguments},
+    )
+
+
+def chat_batch() -> TrlBatch:
+    row = {"prompt": CHAT, "answer": "4", "tests": [{"in": [1]}]}
+    return TrlBatch([CHAT], [REPLY], [row], {"completion_ids": [[1]]})
+
+
+def scored(function: Callable[..., Any], batch: TrlBatch | None = None) -> list[Outcome]:
+    return TrlFunction(function, "f").score(text_batch() if batch is None else batch)[0]
+
+
+def values(function: Callable[..., Any], batch: TrlBatch | None = None) -> list[float | None]:
+    return [o.value for o in scored(function, batch)]
+
+
+def recorder() -> tuple[Callable[..., list[float]], dict[str, Any]]:
+    seen: dict[str, Any] = {}
+
+    def record(completions, **kwargs):
+        seen.update(kwargs, completions=completions)
+        return [1.0] * len(completions)
+
+    return record, seen
+
+
+def test_call_gets_only_what_the_signature_names():
+    seen = {}
+
+    def f(completions, answer):
+        seen.update(completions=completions, answer=answer)
+        return [1.0, 0.0]
+
+    assert values(f) == [1.0, 0.0]
+    assert seen == {"completions": ["c0", "c1"], "answer": ["a0", "a1"]}
+
+
+def test_call_with_kwargs_gets_everything_trl_gives_and_no_prompt():
+    record, seen = recorder()
+    state, log = object(), print
+
+    scored(record, text_batch(trainer_state=state, log_extra=log, log_metric=log))
+
+    assert seen == {
+        "prompts": ["p0", "p1"],
+        "completions": ["c0", "c1"],
+        "completion_ids": [[0, 1], [1, 2]],
+        "answer": ["a0", "a1"],
+        "level": [0, 1],
+        "trainer_state": state,
+        "log_extra": log,
+        "log_metric": log,
+    }
+
+
+def test_call_keyword_only_parameters_are_given():
+    assert values(lambda *, level: level) == [0.0, 1.0]
+
+
+def test_call_parameter_with_default_is_given_if_it_is_known():
+    def f(completions, level=None, missing="kept", trainer_state=None):
+        return [len(missing) + x + (0 if trainer_state is None else 100) for x in level]
+
+    assert values(f) == [4.0, 5.0]
+
+
+def test_call_order_of_parameters_does_not_matter():
+    assert values(lambda level, completions, prompts: level) == [0.0, 1.0]
+
+
+def test_call_column_named_like_an_argument_of_trl_never_arrives():
+    rows = [{"completions": "gold", "trainer_state": 5, "answer": "a"}]
+    record, seen = recorder()
+
+    scored(record, TrlBatch(["p"], ["c"], rows, {}))
+
+    assert seen == {"prompts": ["p"], "completions": ["c"], "answer": ["a"]}
+
+
+def test_call_column_completion_arrives_only_by_name():
+    rows = [{"completion": "gold"}]
+    record, seen = recorder()
+    scored(record, TrlBatch(["p"], ["c"], rows, {}))
+
+    assert "completion" not in seen
+    assert values(
+        lambda completion: [len(c) for c in completion], TrlBatch(["p"], ["c"], rows, {})
+    ) == [4.0]
+
+
+def test_call_rows_of_unequal_columns_give_none():
+    rows = [{"a": 1}, {"b": 2}]
+    record, seen = recorder()
+
+    scored(record, TrlBatch(["p", "q"], ["c", "d"], rows, {}))
+
+    assert (seen["a"], seen["b"]) == ([1, None], [None, 2])
+
+
+def test_call_of_an_empty_batch_is_not_made():
+    def never(completions):
+        raise AssertionError("called")
+
+    assert TrlFunction(never, "f").score(TrlBatch([], [], [], {})) == ([], [])
+
+
+def test_call_without_a_required_argument_is_a_fault_and_not_made():
+    (first, _) = scored(lambda completions, trainer_state: [1.0, 1.0])
+
+    assert first.fault
+    assert first.reason == "was not called: it needs trainer_state, which is not known here"
+
+
+def test_call_time_is_divided_evenly():
+    _, seconds = TrlFunction(lambda completions: [1.0] * 4, "f").score(text_batch(4))
+
+    assert len(set(seconds)) == 1
+    assert len(seconds) == 4
+
+
+def prompts_of(batch: TrlBatch) -> Sequence[Any]:
+    record, seen = recorder()
+    scored(record, batch)
+    return seen["prompts"]
+
+
+def test_prompt_text_is_a_string_that_knows_its_row():
+    prompt = prompts_of(text_batch())[1]
+
+    assert isinstance(prompt, str)
+    assert prompt == "p1"
+    assert hash(prompt) == hash("p1")
+    assert prompt.get("answer") == "a1"
+    assert prompt.get("gone") is None
+    assert prompt.get("gone", "d") == "d"
+    assert type(prompt.upper()) is str
+
+
+def test_prompt_chat_is_a_list_that_knows_its_row():
+    (prompt,) = prompts_of(chat_batch())
+
+    assert isinstance(prompt, list)
+    assert prompt == CHAT
+    assert prompt[-1]["content"] == "2+2?"
+    assert prompt.get("answer", "") == "4"
+
+
+@pytest.mark.parametrize("batch", [text_batch(), chat_batch()], ids=["text", "chat"])
+def test_prompt_survives_pickle_copy_and_json(batch):
+    prompt = prompts_of(batch)[0]
+
+    for again in (pickle.loads(pickle.dumps(prompt)), copy.deepcopy(prompt)):
+        assert again == prompt
+        assert again.get("answer") == prompt.get("answer")
+        assert type(again) in (PromptText, PromptMessages)
+    assert json.loads(json.dumps(prompt)) == prompt
+
+
+def test_prompt_column_with_none_is_none_and_not_the_default():
+    batch = TrlBatch(["p"], ["c"], [{"answer": None}], {})
+
+    assert prompts_of(batch)[0].get("answer", "d") is None
+
+
+def spoil(prompts, completions, completion_ids, tests, answer, **kwargs):
+    """Edits in place whatever it is given."""
+    prompts[0][0]["content"] = "X"
+    prompts[0].append("X")
+    prompts[0].get("tests")[0]["in"].append("X")
+    prompts[0].row["answer"] = "X"
+    completions[0][0]["content"] = "X"
+    completions.append("X")
+    completion_ids[0].append("X")
+    tests[0][0]["in"].append("X")
+    answer[0] = "X"
+    return [1.0]
+
+
+def test_edits_in_place_do_not_reach_the_next_function():
+    batch = chat_batch()
+    before = copy.deepcopy(batch)
+
+    assert values(spoil, batch) == [1.0]
+    assert batch == before
+
+
+def test_edits_of_nested_content_do_not_reach_the_next_function():
+    reply = [{"role": "assistant", "content": [{"type": "text", "text": "4"}]}]
+    batch = TrlBatch([CHAT], [reply], [{}], {})
+
+    def f(completions):
+        completions[0][0]["content"][0]["text"] = "X"
+        return [1.0]
+
+    scored(f, batch)
+
+    assert reply[0]["content"] == [{"type": "text", "text": "4"}]
+
+
+@pytest.mark.parametrize(
+    ("returned", "expected"),
+    [
+        ([1, None], [1.0, None]),
+        ((0.5, 2), [0.5, 2.0]),
+        (np.array([0.5, 1.0], dtype=np.float32), [0.5, 1.0]),
+        (np.array([[0.5], [1.0]]), [0.5, 1.0]),
+        (iter([1.0, 0.0]), [1.0, 0.0]),
+        ([True, False], [1.0, 0.0]),
+        ([Score(0.5), Skip("n/a")], [0.5, None]),
+        ([-1e30, 1e30], [-1e30, 1e30]),
+    ],
+)
+def test_return_of_one_value_each_is_scored(returned, expected):
+    outcomes = scored(lambda completions: returned)
+
+    assert [o.value for o in outcomes] == expected
+    assert not any(o.fault for o in outcomes)
+
+
+def test_return_of_a_torch_tensor_is_scored():
+    torch = pytest.importorskip("torch")
+
+    assert values(lambda completions: torch.tensor([0.5, 1.0])) == [0.5, 1.0]
+
+
+def test_return_of_a_generator_function_is_scored():
+    def f(completions):
+        yield 1.0
+        yield None
+
+    assert values(f) == [1.0, None]
+
+
+@pytest.mark.parametrize(
+    ("returned", "reason"),
+    [
+        (None, "returned NoneType for 2 completions"),
+        ("10", "returned str for 2 completions"),
+        (b"10", "returned bytes for 2 completions"),
+        ({"a": 1, "b": 2}, "returned dict for 2 completions"),
+        ({0.5, 1.0}, "returned set for 2 completions"),
+        (1.0, "returned float for 2 completions; return a list with one number or None for each"),
+        (np.float64(1.0), "returned float64 for 2 completions"),
+        (np.array(1.0), "returned ndarray for 2 completions"),
+        (Score(1.0), "returned Score for 2 completions"),
+        ([1.0], "returned 1 values for 2 completions; return one for each, in order"),
+        ([], "returned 0 values for 2 completions"),
+        ([1.0] * 9, "returned 9 values for 2 completions"),
+        (iter([1.0]), "returned 1 values for 2 completions"),
+        (itertools.repeat(1.0), "returned more than 2 values for 2 completions"),
+    ],
+    ids=lambda v: type(v).__name__ if not isinstance(v, str) else v[:24],
+)
+def test_return_of_anything_else_is_a_fault_in_every_row(returned, reason):
+    outcomes = scored(lambda completions: returned)
+
+    assert [o.fault for o in outcomes] == [True, True]
+    assert outcomes[0].reason.startswith(reason)
+    assert ".py:" not in outcomes[0].reason
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        ("1", "returned '1' of type str"),
+        (float("nan"), "returned nan; a reward must be finite"),
+        (float("-inf"), "returned -inf; a reward must be finite"),
+        ([1.0, 2.0], "returned [1.0, 2.0] of type list"),
+        (1e300, "returned 1e+300, which is no finite float32"),
+    ],
+)
+def test_return_of_a_bad_value_is_the_fault_of_its_row(bad, reason):
+    first, second = scored(lambda completions: [1.0, bad])
+
+    assert first == Outcome(1.0)
+    assert second.fault
+    assert second.reason.startswith(reason)
+
+
+def test_exception_is_a_fault_in_every_row_with_the_authors_line():
+    def f(completions, answer):
+        return [float(a) for a in answer]  # the line
+
+    outcomes = scored(f)
+
+    assert [o.fault for o in outcomes] == [True, True]
+    with open(__file__, encoding="utf-8") as file:
+        (line,) = [n for n, text in enumerate(file, 1) if text.endswith("# the line\n")]
+    assert outcomes[0].reason == (
+        f"raised ValueError: could not convert string to float: 'a0' ({__file__}:{line})"
+    )
+
+
+def test_exception_in_a_generator_is_a_fault():
+    def f(completions):
+        yield 1.0
+        raise RuntimeError("late")
+
+    outcomes = scored(f)
+
+    assert outcomes[0].reason.startswith("raised RuntimeError: late (")
+
+
+def test_exception_system_exit_is_a_fault():
+    def f(completions):
+        raise SystemExit(0)
+
+    assert scored(f)[0].reason.startswith("raised SystemExit: 0")
+
+
+def test_exception_keyboard_interrupt_passes():
+    def f(completions):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        scored(f)
+
+
+async def judge(completions):
+    return [1.0]
+
+
+async def stream(completions):
+    yield 1.0
+
+
+class AsyncCall:
+    async def __call__(self, completions):
+        return [1.0]
+
+
+@pytest.mark.parametrize(
+    "function", [judge, stream, AsyncCall(), functools.partial(judge), AsyncCall().__call__]
+)
+def test_function_that_is_async_is_refused(function):
+    with pytest.raises(NotSupportedYetError, match="async functions are not supported yet"):
+        TrlFunction(function, "f")
+
+
+def test_function_that_returns_a_coroutine_is_a_fault_without_a_warning():
+    outcomes = scored(lambda completions: judge(completions))
+
+    assert outcomes[0].reason == ("returned a coroutine; async functions are not supported yet")
+    assert outcomes[0].fault
+
+
+class Scaled:
+    def __init__(self, factor: float) -> None:
+        self.factor = factor
+
+    def __call__(self, completions, level):
+        return [self.factor * x for x in level]
+
+    def method(self, level):
+        return self(None, level)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        Scaled(3.0),
+        Scaled(3.0).method,
+        functools.partial(lambda completions, level, by: [by * x for x in level], by=3.0),
+        functools.partial(functools.partial(Scaled(3.0))),
+    ],
+    ids=["instance", "method", "partial", "nested partial"],
+)
+def test_function_of_any_callable_kind_is_called(function):
+    assert values(function) == [0.0, 3.0]
+
+
+def test_function_with_positional_only_parameter_is_refused():
+    def f(completions, /):
+        return [1.0]
+
+    with pytest.raises(ConfigError, match="parameter 'completions' is positional-only"):
+        TrlFunction(f, "f")
+
+
+def test_function_without_a_signature_is_refused():
+    with pytest.raises(ConfigError, match=r"its signature cannot be read .*wrap it in a def"):
+        TrlFunction(max, "max")
+
+
+def test_problems_parameter_that_nothing_fills_is_named_with_near_names():
+    function = TrlFunction(lambda completion, answer, solution=None, **kwargs: [1.0], "f")
+
+    (problem,) = function.problems(["prompt", "answer"], "rewards.f")
+
+    assert problem.where == "rewards.f"
+    assert (
+        "function 'f' has a parameter 'completion' that is neither a column nor an argument "
+        in (problem.message)
+    )
+    assert "Did you mean 'completions'" in problem.message
+    assert "Columns are answer, prompt; TRL's arguments are " in problem.message
+
+
+def test_problems_of_arguments_and_columns_are_none():
+    function = TrlFunction(lambda prompts, trainer_state, answer, *args: [1.0], "f")
+
+    assert function.problems(["answer"], "f") == []
+
+
+def test_from_completions_text_has_trls_form():
+    batch = TrlBatch.from_completions([Completion("c", "p", columns={"a": 1}, token_ids=(5, 6))])
+
+    assert batch == TrlBatch(["p"], ["c"], [{"a": 1}], {"completion_ids": [[5, 6]]})
+
+
+def test_from_completions_chat_has_trls_form():
+    reply = [{"role": "assistant", "content": "4", "reasoning_content": "2+2", "name": "n"}]
+    batch = TrlBatch.from_completions([Completion.from_data(reply, CHAT)])
+
+    assert (batch.prompts, batch.completions, batch.arguments) == ([CHAT], [reply], {})
+
+
+def test_from_completions_ids_unknown_for_one_are_left_out():
+    batch = TrlBatch.from_completions([Completion("a", token_ids=(1,)), Completion("b")])
+
+    assert batch.arguments == {}
