@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from grpo_core.advantages import group_relative_advantages
     from grpo_core.catalog import Catalog
     from grpo_core.composite import CompositeReward
-    from grpo_core.config import RunConfig
     from grpo_core.scoring.single import load_reward
+    from grpo_core.sections import RunConfig
     from grpo_core.table import ScoreTable
     from grpo_core.training.config import GRPOConfig
     from grpo_core.training.seam import TrlRewards, to_trl
@@ -33,7 +33,7 @@ _LAZY = {
     "CompositeReward": "composite",
     "GRPOConfig": "training.config",
     "GRPOTrainer": "training.trainer",
-    "RunConfig": "config",
+    "RunConfig": "sections",
     "ScoreTable": "table",
     "TrlRewards": "training.seam",
     "group_relative_advantages": "advantages",

@@ -332,9 +332,8 @@ def _known_keys(
                 )
             )
         else:
-            problems.append(
-                Problem(at, f"unknown key.{near(key, [*known, *not_yet])} Keys are {listed(known)}")
-            )
+            hint = near(key, known) or near(key, not_yet)
+            problems.append(Problem(at, f"unknown key.{hint} Keys are {listed(known)}"))
     return kept
 
 

@@ -10,7 +10,7 @@ import typing
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Union
+from typing import Any, NamedTuple, Union
 
 from grpo_core.convert import convert
 from grpo_core.copying import own_copy
@@ -149,31 +149,43 @@ def plan_inputs(
                     continue
                 problems.append(Problem(at, _no_column(info.name, parameter, source, columns)))
             sources.append(_column(parameter, source))
-        elif not isinstance(source, Mapping) or len(source) != 1:
-            problems.append(
-                Problem(
-                    at,
-                    "expected a column's name, { value = … } or { file = "
-                    f'"path" }}, got {source!r}',
-                )
-            )
-        elif "value" in source:
-            constants[parameter.name] = source["value"]
-        elif "file" in source:
-            read = _read_file(at, parameter, source["file"], folder, problems)
-            if read is not None:
-                constants[parameter.name], path, digest = read
-                files[path] = digest
-        elif "reward" in source:
-            problems.append(Problem(at, "binding an input to another reward is not supported yet"))
-        else:
-            problems.append(
-                Problem(at, f"unknown source {next(iter(source))!r}; use value or file")
-            )
-    for name, value in constants.items():
-        constants[name], wrong = convert(declared[name], value)
-        problems += [Problem(f"{where}.{name}{path}", message) for path, message in wrong]
+            continue
+        constant = _constant(at, parameter, source, folder, problems)
+        if constant is not None:
+            constants[parameter.name] = constant.value
+            files |= constant.file
     return InputPlan(tuple(sources), constants, files), problems
+
+
+class _Constant(NamedTuple):
+    value: Any
+    file: dict[str, str]
+
+
+def _constant(
+    where: str, parameter: Parameter, source: Any, folder: Path | None, problems: list[Problem]
+) -> _Constant | None:
+    """The value that a table binds an input to; problems are added to the list."""
+    if not isinstance(source, Mapping) or len(source) != 1:
+        text = f'expected a column\'s name, {{ value = … }} or {{ file = "path" }}, got {source!r}'
+        problems.append(Problem(where, text))
+        return None
+    ((kind, given),) = source.items()
+    constant = None
+    if kind == "value":
+        constant = _Constant(given, {})
+    elif kind == "file":
+        constant = _read_file(where, parameter, given, folder, problems)
+    elif kind == "reward":
+        text = "binding an input to another reward is not supported yet"
+        problems.append(Problem(where, text))
+    else:
+        problems.append(Problem(where, f"unknown source {kind!r}; use value or file"))
+    if constant is None:
+        return None
+    value, wrong = convert(parameter, constant.value)
+    problems += [Problem(where + path, message) for path, message in wrong]
+    return constant._replace(value=value)
 
 
 def _column(parameter: Parameter, column: str) -> Column:
@@ -247,7 +259,7 @@ def _no_column(reward: str, parameter: Parameter, column: str, columns: Collecti
 
 def _read_file(
     where: str, parameter: Parameter, name: object, folder: Path | None, problems: list[Problem]
-) -> tuple[Any, str, str] | None:
+) -> _Constant | None:
     """Reads a constant from a file: JSON if the name or the type says so, else its text."""
     if not isinstance(name, str) or not name:
         problems.append(Problem(where, f"expected a file's path, got {name!r}"))
@@ -266,5 +278,5 @@ def _read_file(
         expected = "JSON of the declared type" if is_json else "UTF-8 text"
         problems.append(Problem(where, f"file {path} is not {expected}: {exc}"))
     else:
-        return value, str(path), hashlib.sha256(data).hexdigest()
+        return _Constant(value, {str(path): hashlib.sha256(data).hexdigest()})
     return None

@@ -16,6 +16,7 @@ another CPU type may round differently in the last bits of the weights.
 import argparse
 import json
 import random
+import re
 import shutil
 import time
 from collections.abc import Sequence
@@ -36,7 +37,7 @@ WARMUP_STEPS = 20
 BATCH_SIZE = 128
 PEAK_LEARNING_RATE = 4e-3
 SHARE_WRONG_SHAPE = 0.5
-SHARE_WRONG_ANSWER = 0.5
+SHARE_WRONG_ANSWER = 0.4
 MAX_COMPLETION_TOKENS = 56  # the longest right completion has 51 bytes and the end token
 
 PAD, BOS, END = "<|pad|>", "<|begin|>", "<|end|>"
@@ -50,6 +51,7 @@ CHAT_TEMPLATE = (
 )
 
 RIGHT_SHAPE = "<think>{think}</think><answer>{answer}</answer>"
+RIGHT_PATTERN = "<think>[^<]+</think><answer>[^<]+</answer>"
 # Half of them hold a readable answer block, so that the two rewards do not rise as one.
 WRONG_SHAPES = (
     "<think>{think}</think>{answer}",
@@ -233,26 +235,17 @@ def sample(
         return_dict=True,
         return_tensors="pt",
     )
-    ids = model.generate(
-        **batch, max_new_tokens=MAX_COMPLETION_TOKENS, do_sample=do_sample, top_k=0
-    )
+    sampling = {"do_sample": True, "top_k": 0} if do_sample else {"do_sample": False}
+    ids = model.generate(**batch, max_new_tokens=MAX_COMPLETION_TOKENS, **sampling)
     texts = tokenizer.batch_decode(ids[:, batch["input_ids"].shape[1] :], skip_special_tokens=True)
     return [str(text) for text in texts]
 
 
 def describe(problems: Sequence[Problem], texts: Sequence[str]) -> str:
-    """How many completions have the exact right shape, and how many the right answer in a block."""
-    shaped = sum(t.startswith("<think>") and _is_shaped(t) for t in texts)
-    right = sum(
-        f"<answer>{p.total}</answer>" in t for p, t in zip(problems, texts, strict=True)
-    )
-    return f"shape {shaped / len(texts):.3f}  answer {right / len(texts):.3f}"
-
-
-def _is_shaped(text: str) -> bool:
-    think, middle, rest = text.removeprefix("<think>").partition("</think><answer>")
-    answer = rest.removesuffix("</answer>")
-    return bool(middle) and rest.endswith("</answer>") and "<" not in think + answer
+    """Shares of the completions with exactly the right shape, and with the right answer in it."""
+    shaped = sum(re.fullmatch(RIGHT_PATTERN, text) is not None for text in texts)
+    right = sum(f"<answer>{p.total}</answer>" in t for p, t in zip(problems, texts, strict=True))
+    return f"shape {shaped / len(texts):.3f}, answer {right / len(texts):.3f}"
 
 
 def write_rows(path: Path, problems: Sequence[Problem]) -> None:

@@ -21,6 +21,7 @@ CHANGELOGS = [ROOT / "CHANGELOG.md", *sorted(ROOT.glob("plugins/*/CHANGELOG.md")
 # What an HTML comment right above a fence may say.
 MARKERS = {
     "file": "write the block to this file of the page's folder instead of running it",
+    "append": "append the block to this file; a config is then checked as a whole",
     "columns": "columns of the data that a config is checked with",
     "exit": "exit code of the last command; 0 without this",
     "fresh": "start with no names of the blocks before",
@@ -131,7 +132,11 @@ def table_under(page: Path, heading: str, n: int = 0) -> list[dict[str, str]]:
     """Rows of the n-th table under a heading, by column; backticks stay."""
     prose = prose_of(page).split("\n")
     start = next(
-        (i for i, line in enumerate(prose) if re.sub(r"^#+\s+", "", line) == heading and line[:1] == "#"),
+        (
+            i
+            for i, line in enumerate(prose)
+            if re.sub(r"^#+\s+", "", line) == heading and line[:1] == "#"
+        ),
         None,
     )
     assert start is not None, f"{name_of(page)} has no heading {heading!r}"

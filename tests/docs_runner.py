@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tokenize
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,8 @@ class PageRun:
         self.printed: str | None = None  # by the Python block just before
         self._monkeypatch = monkeypatch
         self._site: Path | None = None
+        # Commands of a clone name files of the repository.
+        (folder / "grpo_core").symlink_to(ROOT / "grpo_core", target_is_directory=True)
         monkeypatch.chdir(folder)
         monkeypatch.setenv("COLUMNS", "100")
         for name in ("FORCE_COLOR", "GRPO_CORE_PLUGINS", "GRPO_CORE_BLOCK"):
@@ -60,7 +63,9 @@ class PageRun:
         elif "run by" in block.markers:
             check_script(block)
         elif name := block.markers.get("file"):
-            self._write(block, name)
+            self._write(block, name, block.text)
+        elif name := block.markers.get("append"):
+            self._write(block, name, (self.folder / name).read_text(encoding="utf-8") + block.text)
         elif block.language == "python":
             self.printed = self._python(block)
         elif block.language == "toml":
@@ -81,17 +86,14 @@ class PageRun:
                 f"sh or json"
             )
 
-    def _write(self, block: Block, name: str) -> None:
+    def _write(self, block: Block, name: str, text: str) -> None:
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(block.text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
         if block.language == "python":
-            compile(block.text, name, "exec")
+            compile(text, name, "exec")
         elif block.language == "toml":
-            self._toml(block, block.text, path)
-        elif block.language == "json":
-            for line in filter(None, block.text.splitlines()):
-                json.loads(line)
+            self._toml(block, text, path)
 
     def _python(self, block: Block) -> str:
         if "fresh" in block.markers:
@@ -142,11 +144,13 @@ class PageRun:
         words = shlex.split(command, comments=True)
         if words[0] == "grpo":
             return self._grpo(words)
-        if words[:2] == ["pip", "install"] and (self.folder / words[-1] / "pyproject.toml").exists():
+        if (
+            words[:2] == ["pip", "install"]
+            and (self.folder / words[-1] / "pyproject.toml").exists()
+        ):
             self._install(self.folder / words[-1])
             return "", 0
         if words[0] in _SHELL:
-            words = [str(ROOT / w) if w.startswith("grpo_core/") else w for w in words]
             done = subprocess.run(
                 words, cwd=self.folder, capture_output=True, text=True, timeout=60, check=False
             )
@@ -192,6 +196,19 @@ class PageRun:
         importlib.invalidate_caches()
 
 
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """One thread for torch: tiny models gain nothing by more, and may wait long for them."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 class _ToStderr(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         if record.levelno >= logging.WARNING:
@@ -235,7 +252,7 @@ def check_command(where: str, line: str) -> None:
                 found = [*ROOT.glob(word), *ROOT.glob(f"plugins/*/{word}")]
                 assert found, f"{where}: there is no {word}"
     else:
-        assert words[0] in ("git", "cd", "pytest", "export", "ruff", "mypy", *_SHELL), (
+        assert words[0] in ("git", "cd", "source", "pytest", "export", "ruff", "mypy", *_SHELL), (
             f"{where}: cannot check {line!r}"
         )
 

@@ -1,5 +1,8 @@
 """`plan_inputs` and `InputPlan.read`: where inputs come from, and what a row makes of them."""
 
+# Authors write Optional and Union as well as the bar.
+# ruff: noqa: UP007, UP045
+
 import hashlib
 import pickle
 import typing

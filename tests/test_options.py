@@ -1,5 +1,8 @@
 """`check_options` and `build`: strict types, and a reward built with its options."""
 
+# Authors write Optional as well as the bar.
+# ruff: noqa: UP045
+
 import dataclasses
 import enum
 import typing
@@ -227,15 +230,17 @@ def test_build_mutable_default_is_not_shared_between_two():
     assert second.function(Completion("")) == 1
 
 
-def test_build_given_list_stays_the_callers():
+@pytest.mark.parametrize("annotation", [list, list[str], Any, Opaque])
+def test_build_given_list_stays_the_callers(annotation):
     words = ["a"]
 
-    @reward
-    def r(completion, *, words: list):
+    def r(completion, *, words):
         words.clear()
         return 1.0
 
-    build(info_of(r), {"words": words}).function(Completion(""))
+    r.__annotations__["words"] = annotation
+
+    build(info_of(reward(r)), {"words": words}).function(Completion(""))
 
     assert words == ["a"]
 

@@ -89,7 +89,7 @@ def _prepared(
     if info is not None:
         for parameter in info.inputs:
             if parameter.name in given:
-                _, wrong = convert(parameter, given[parameter.name])
+                given[parameter.name], wrong = convert(parameter, given[parameter.name])
                 problems += [Problem(f"--input {parameter.name}{at}", text) for at, text in wrong]
         problems += input_problems(info, resolved.name, given, given)
     try:

@@ -35,7 +35,7 @@ class Unprintable:
         raise RuntimeError("no repr")
 
 
-class NoText(Exception):  # noqa: N818  # its name is not the point
+class NoText(Exception):
     def __str__(self):
         raise RuntimeError("no text")
 

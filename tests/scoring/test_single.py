@@ -1,0 +1,205 @@
+"""`load_reward`: one reward outside training."""
+
+from typing import Any
+
+import pytest
+
+from grpo_core import load_reward, reward
+from grpo_core.completion import Completion
+from grpo_core.errors import ConfigError, NotSupportedYetError, UnknownRewardError
+from grpo_core.outcome import Outcome, Skip
+
+
+@reward
+def equals(completion, answer: str, *, strip: bool = False):
+    text = completion.text.strip() if strip else completion.text
+    return float(text == answer)
+
+
+@reward
+def keys(completion, schema: dict, extra: list | None = None):
+    return Skip("no keys") if not schema else float(list(schema) == ["a"] and extra is None)
+
+
+@reward
+def asks(completion):
+    return float(completion.prompt == "q" and completion.prompt_messages is None)
+
+
+def longest(completions, prompts, bonus=None):
+    return [len(c) + len(p) + (b or 0) for c, p, b in zip(completions, prompts, bonus, strict=True)]
+
+
+def test_call_text_gives_an_outcome():
+    assert load_reward(equals)("42", answer="42") == Outcome(1.0)
+
+
+def test_call_chat_reads_the_last_assistant_message():
+    chat = [{"role": "assistant", "content": "42"}]
+
+    assert load_reward(equals)(chat, answer="42") == Outcome(1.0)
+
+
+def test_call_completion_brings_its_columns():
+    assert load_reward(equals)(Completion("42", columns={"answer": "42"})) == Outcome(1.0)
+
+
+def test_call_input_goes_before_the_completions_column():
+    completion = Completion("42", columns={"answer": "41"})
+
+    assert load_reward(equals)(completion, answer="42") == Outcome(1.0)
+
+
+@pytest.mark.parametrize("completion", ["c", Completion("c"), Completion("c", prompt="other")])
+def test_call_prompt_may_be_given(completion):
+    assert load_reward(asks)(completion, prompt="q") == Outcome(1.0)
+
+
+def test_call_options_are_set():
+    assert load_reward(equals, options={"strip": True})(" 42 ", answer="42") == Outcome(1.0)
+
+
+def test_call_input_that_is_a_list_is_one_value():
+    assert load_reward(keys)("c", schema={"a": 1}, extra=[1]) == Outcome(0.0)
+
+
+def test_call_json_text_is_decoded_for_a_dict():
+    assert load_reward(keys)("c", schema='{"a": 1}') == Outcome(1.0)
+
+
+def test_call_none_for_an_input_that_does_not_admit_it_is_skipped():
+    outcome = load_reward(keys)("c", schema=None)
+
+    assert outcome == Outcome(None, "skipped", "input 'schema' is None (column 'schema')")
+
+
+def test_call_exception_is_an_outcome():
+    @reward
+    def broken(completion):
+        raise RuntimeError("x")
+
+    outcome = load_reward(broken)("c")
+
+    assert (outcome.value, outcome.status, outcome.fault) == (None, "failed", True)
+
+
+@pytest.mark.parametrize("completion", [5, b"bytes", [1]])
+def test_call_completion_of_another_kind_is_a_type_error(completion):
+    with pytest.raises(TypeError):
+        load_reward(asks)(completion)
+
+
+def test_batch_outcomes_are_in_order():
+    outcomes = load_reward(equals).batch(["a", "b", "c"], answer=["a", "x", "c"])
+
+    assert [o.value for o in outcomes] == [1.0, 0.0, 1.0]
+
+
+def test_batch_of_mixed_kinds_is_scored():
+    completions = ["a", [{"role": "assistant", "content": "a"}], Completion("a")]
+
+    outcomes = load_reward(equals).batch(completions, answer=["a"] * 3)
+
+    assert [o.value for o in outcomes] == [1.0, 1.0, 1.0]
+
+
+def test_batch_of_none_is_empty():
+    assert load_reward(equals).batch([], answer=[]) == []
+
+
+def error(call: Any, *args: Any, **kwargs: Any) -> str:
+    with pytest.raises(ConfigError) as caught:
+        call(*args, **kwargs)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "phrase"),
+    [
+        ({"answer": ["a"]}, "answer: expected 2 values, one for each completion, got 1"),
+        ({"answer": ["a"] * 3}, "answer: expected 2 values, one for each completion, got 3"),
+        ({"answer": "ab"}, "answer: expected a list of 2 values, one for each completion, got str"),
+        ({"answer": {"a": 1, "b": 2}}, "got dict"),
+        ({"answer": {"a", "b"}}, "got set"),
+        ({"answer": 5}, "got int 5"),
+        ({}, "answer: 'equals' needs this input (str); it is missing"),
+        ({"anwser": ["a", "b"]}, "anwser: 'equals' has no such input. Did you mean 'answer'?"),
+    ],
+)
+def test_batch_wrong_inputs_are_refused(given, phrase):
+    assert phrase in error(load_reward(equals).batch, ["a", "b"], **given)
+
+
+def test_batch_several_faults_are_reported_together():
+    text = error(load_reward(equals).batch, ["a", "b"], prompt=["p"], other=["x", "y"])
+
+    assert "3 problems in the call of 'equals':" in text
+
+
+def test_batch_of_one_text_is_refused():
+    text = error(load_reward(equals).batch, "abc", answer=["a", "b", "c"])
+
+    assert text == (
+        "batch of 'equals': expected a list of completions, got str; for a single one call the "
+        "reward itself"
+    )
+
+
+def test_batch_untagged_function_is_called_once_with_prompts():
+    outcomes = load_reward(longest).batch(["a", "bb"], prompt=["p", "pp"], bonus=[None, 0.5])
+
+    assert [o.value for o in outcomes] == [2.0, 4.5]
+
+
+def test_batch_untagged_function_without_its_column_is_refused():
+    def f(completions, solution):
+        return [1.0]
+
+    assert "has a parameter 'solution' that is neither a column nor" in error(load_reward(f), "c")
+
+
+def test_load_untagged_function_with_options_is_refused():
+    text = error(load_reward, longest, options={"a": 1})
+
+    assert text == "'longest' is an untagged function and takes no options"
+
+
+def test_load_wrong_option_is_refused():
+    assert "options.strip: expected bool, got 'yes'" in error(
+        load_reward, equals, options={"strip": "yes"}
+    )
+
+
+def test_load_options_that_are_no_mapping_are_refused():
+    assert error(load_reward, equals, options=["strip"]) == (
+        "options: expected a dict by name, got ['strip']"
+    )
+
+
+def test_load_full_and_bare_name_lead_to_the_installed_reward(site):
+    site.install("grpo-reward-fake")
+
+    assert load_reward("fake/answer_equals")("a", answer="a").value == 1.0
+    assert load_reward("answer_equals").name == "fake/answer_equals"
+
+
+def test_load_unknown_name_is_refused(site):
+    with pytest.raises(UnknownRewardError, match="no reward 'nowhere/to_be_found'"):
+        load_reward("nowhere/to_be_found")
+
+
+def test_load_file_is_relative_to_the_folder(tmp_path):
+    (tmp_path / "mine.py").write_text("def f(completions):\n    return [1.0]\n", encoding="utf-8")
+
+    assert load_reward("mine.py:f", folder=tmp_path)("c") == Outcome(1.0)
+
+
+@pytest.mark.parametrize("name", ["timeout_s", "isolation", "retries", "rate"])
+def test_load_engine_setting_is_not_supported_yet(name):
+    with pytest.raises(NotSupportedYetError, match=f"{name}: is not supported yet"):
+        load_reward(equals, **{name: 2})
+
+
+def test_load_unknown_argument_is_a_type_error():
+    with pytest.raises(TypeError, match="unexpected argument 'timeout'"):
+        load_reward(equals, timeout=2)

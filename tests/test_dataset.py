@@ -1,0 +1,329 @@
+"""Rows of a data set: reading JSONL, making prompts, columns that Arrow keeps."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grpo_core.dataset import columns_of, read_jsonl, template_fields, to_columns, with_prompts
+from grpo_core.errors import DataError
+
+CHAT = [{"role": "user", "content": "hi"}]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Any:
+    """Writes bytes into a data file and reads it."""
+
+    def read(content: bytes) -> list[dict[str, Any]]:
+        (tmp_path / "d.jsonl").write_bytes(content)
+        return read_jsonl(tmp_path / "d.jsonl")
+
+    return read
+
+
+def test_read_jsonl_rows_are_in_order(data):
+    assert data(b'{"a": 1}\n{"a": 2, "b": [null, true]}') == [{"a": 1}, {"a": 2, "b": [None, True]}]
+
+
+def test_read_jsonl_byte_order_mark_crlf_and_blank_lines_are_no_rows(data):
+    assert data(b'\xef\xbb\xbf{"a": 1}\r\n\r\n  \t\r\n{"a": 2}\r\n\n') == [{"a": 1}, {"a": 2}]
+
+
+def test_read_jsonl_line_separator_in_a_text_is_no_line_end(data):
+    assert data('{"a": "x\u2028y\u0085z"}\n{"a": "\\u2028"}'.encode()) == [
+        {"a": "x\u2028y\u0085z"},
+        {"a": "\u2028"},
+    ]
+
+
+def test_read_jsonl_escaped_surrogate_pair_is_one_character(data):
+    assert data(b'{"a": "\\ud83d\\ude00"}') == [{"a": "😀"}]
+
+
+@pytest.mark.parametrize(
+    ("line", "phrase"),
+    [
+        (b"{'a': 1}", "expected a JSON object, got {'a': 1} (Expecting property name"),
+        (b'{"a": 1,}', 'expected a JSON object, got {"a": 1,} ('),
+        (b'{"a": 1} {"a": 2}', "Extra data"),
+        (b"[1, 2]", "expected a JSON object, got [1, 2]"),
+        (b'"text"', 'expected a JSON object, got "text"'),
+        (b"null", "expected a JSON object, got null"),
+        (b"42", "expected a JSON object, got 42"),
+        (b'{"a": NaN}', "NaN is not JSON; write null or leave the row out"),
+        (b'{"a": [-Infinity]}', "-Infinity is not JSON"),
+        (b'{"a": 1, "b": 2, "a": 3}', "the key 'a' is there twice"),
+        (b'{"a": {"x": 1, "x": 1}}', "the key 'x' is there twice"),
+        (b'{"a": "\\ud83d"}', "surrogates not allowed"),
+        (b'{"a": "\x01"}', "Invalid control character"),
+        (b'{"a": ' + b"[" * 100_000, "recursion"),
+        (b'{"a": ' + b"9" * 5000 + b"}", "Exceeds the limit"),
+    ],
+)
+def test_read_jsonl_bad_line_is_named(data, line, phrase):
+    with pytest.raises(DataError) as caught:
+        data(b'{"a": 1}\n\n' + line + b'\n{"a": 2}\n')
+
+    assert ", line 3: expected a JSON object, got " in str(caught.value)
+    assert phrase in str(caught.value)
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize("content", [b"", b"\n \n", b"\xef\xbb\xbf"])
+def test_read_jsonl_file_without_rows_is_refused(data, content):
+    with pytest.raises(DataError, match="has no rows; expected one JSON object a line"):
+        data(content)
+
+
+@pytest.mark.parametrize("content", [b"\x1f\x8b\x08\x00", '{"a": 1}'.encode("utf-16")])
+def test_read_jsonl_binary_file_is_refused(data, content):
+    with pytest.raises(DataError, match="is not UTF-8 text"):
+        data(content)
+
+
+def test_read_jsonl_missing_file_is_named(tmp_path):
+    with pytest.raises(DataError, match=r"there is no data file .*gone\.jsonl"):
+        read_jsonl(tmp_path / "gone.jsonl")
+
+
+def test_read_jsonl_directory_is_refused(tmp_path):
+    with pytest.raises(DataError, match="cannot be read: Is a directory"):
+        read_jsonl(tmp_path)
+
+
+def test_columns_are_in_order_of_first_appearance():
+    assert columns_of([{"b": 1}, {"a": 1, "b": 2}, {"c": 3}]) == ["b", "a", "c"]
+
+
+def prompts(rows: list[dict[str, Any]], **kwargs: Any) -> list[Any]:
+    return [row["prompt"] for row in with_prompts(rows, **kwargs)]
+
+
+def error(rows: list[dict[str, Any]], **kwargs: Any) -> str:
+    with pytest.raises(DataError) as caught:
+        with_prompts(rows, **kwargs)
+    return str(caught.value)
+
+
+def test_prompts_default_to_the_column_prompt():
+    assert prompts([{"prompt": "p"}, {"prompt": "q"}]) == ["p", "q"]
+
+
+def test_prompts_of_another_column_keep_that_column():
+    assert with_prompts([{"question": "q", "prompt": "old"}], prompt="question") == [
+        {"question": "q", "prompt": "q"}
+    ]
+
+
+def test_prompts_leave_the_rows_alone():
+    rows = [{"q": "x"}]
+
+    with_prompts(rows, prompt="q")
+
+    assert rows == [{"q": "x"}]
+
+
+@pytest.mark.parametrize(
+    ("template", "row", "expected"),
+    [
+        ("Q: {q}", {"q": "2+2"}, "Q: 2+2"),
+        ("{q} {q}", {"q": 4}, "4 4"),
+        ("{{{q}}}", {"q": 0.5}, "{0.5}"),
+        ("{q}", {"q": "{x} {0}"}, "{x} {0}"),
+        ("{q}", {"q": False}, "False"),
+        ("{q}", {"q": {"a": ["ä", None]}}, '{"a": ["ä", null]}'),
+        ("{my column}", {"my column": "x"}, "x"),
+        ("{0}", {"0": "x"}, "x"),
+        ("no field", {"q": 1}, "no field"),
+    ],
+)
+def test_template_is_filled(template, row, expected):
+    assert prompts([row], template=template) == [expected]
+
+
+@pytest.mark.parametrize("template", ["{", "}", "{q", "{}", "{q.a}", "{q[0]}", "{q!r}", "{q:>3}"])
+def test_template_of_another_form_is_refused(template):
+    text = error([{"q": 1}], template=template)
+
+    assert text.startswith(f"data.template {template!r}: ")
+    assert "write {{ and }} for literal braces" in text
+
+
+def test_template_fields_are_listed_once():
+    assert template_fields("{b} {{x}} {a} {b}") == ["b", "a"]
+
+
+def test_template_of_a_missing_column_gets_near_names():
+    assert error([{"question": 1}], template="{questoin}") == (
+        "data.template: the data has no column 'questoin'. Did you mean 'question'? Columns are "
+        "question."
+    )
+
+
+@pytest.mark.parametrize("rows", [[{"q": "x"}, {"q": None}], [{"q": "x"}, {"a": 1}]])
+def test_template_without_a_value_names_the_row(rows):
+    assert error(rows, template="{q}") == "data.template: row 1 has no value in column 'q'"
+
+
+def test_prompts_of_two_sources_are_refused():
+    assert error([{"q": "x"}], prompt="q", template="{q}") == (
+        "give data.prompt or data.template, not both"
+    )
+
+
+def test_prompts_of_a_missing_column_get_near_names():
+    assert error([{"promt": "x"}]).startswith(
+        "data.prompt: the data has no column 'prompt'. Did you mean 'promt'?"
+    )
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        None,
+        5,
+        [],
+        {"role": "user", "content": "x"},
+        ["text"],
+        [{"role": "user"}],
+        [{"content": "x"}],
+        [{"role": None, "content": "x"}],
+        [{"role": "user", "content": 5}],
+    ],
+)
+def test_prompt_of_another_kind_names_the_row(bad):
+    text = error([{"prompt": "p"}, {"prompt": bad}])
+
+    assert text.startswith(
+        "row 1: a prompt must be a text or a list of messages with role and content, got "
+    )
+
+
+def test_prompt_that_is_empty_names_the_row():
+    assert error([{"prompt": "p"}, {"prompt": ""}]) == (
+        "row 1: the prompt is empty; leave the row out"
+    )
+
+
+def test_prompts_of_texts_and_chats_are_refused():
+    assert error([{"prompt": "p"}, {"prompt": CHAT}]) == (
+        "some prompts are texts and some are chats; make them of one kind"
+    )
+
+
+def test_system_makes_a_chat_of_a_text():
+    assert prompts([{"prompt": "hi"}], system="S") == [
+        [{"role": "system", "content": "S"}, {"role": "user", "content": "hi"}]
+    ]
+
+
+def test_system_stands_in_front_of_a_chat():
+    assert prompts([{"prompt": CHAT}], system="S") == [[{"role": "system", "content": "S"}, *CHAT]]
+
+
+def test_system_of_a_chat_goes_before_the_configs():
+    chat = [{"role": "system", "content": "own"}, *CHAT]
+
+    assert prompts([{"prompt": chat}], system="S") == [chat]
+
+
+def through_arrow(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    datasets = pytest.importorskip("datasets")
+    return datasets.Dataset.from_dict(to_columns(rows)).to_list()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["a", "ä\u2028😀", None],
+        [1, 2, None],
+        [2**63 - 1, -(2**63)],
+        [0.5, 1e300],
+        [True, False, None],
+        [["a"], [], None],
+        [[1, 2], [3]],
+        [[0.5], [1.5]],
+        [[True], [False]],
+        [None, None],
+    ],
+)
+def test_columns_of_scalars_and_their_lists_come_back_as_they_were(values):
+    back = [row["x"] for row in through_arrow([{"x": v} for v in values])]
+
+    assert back == values
+    assert [type(b) for b in back] == [type(v) for v in values]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [{"a": 1}, {"b": "x"}],
+        [{"a": {"b": [1, None]}}, None],
+        [[{"in": 1}], [{"out": "ä"}]],
+        [[1, "a"], [None]],
+        [[1], [0.5]],
+        [[[1]], [["a"]]],
+        [{"a": 2**70}, [1]],
+        [[], []],
+    ],
+)
+def test_columns_of_nested_values_come_back_as_json_without_foreign_keys(values):
+    back = [row["x"] for row in through_arrow([{"x": v} for v in values])]
+
+    assert [None if b is None else json.loads(b) for b in back] == values
+
+
+def test_columns_that_a_row_lacks_are_none():
+    assert to_columns([{"a": 1}, {"b": "x"}]) == {"a": [1, None], "b": [None, "x"]}
+
+
+def test_columns_of_integers_and_decimals_become_decimals():
+    assert [row["x"] for row in through_arrow([{"x": 1}, {"x": 0.5}])] == [1.0, 0.5]
+
+
+def test_columns_keep_a_chat_as_it_is():
+    assert through_arrow([{"prompt": CHAT}, {"prompt": CHAT * 2}]) == [
+        {"prompt": CHAT},
+        {"prompt": CHAT * 2},
+    ]
+
+
+def column_error(*values: Any, name: str = "x") -> str:
+    with pytest.raises(DataError) as caught:
+        to_columns([{name: v} for v in values])
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "kinds"),
+    [
+        ("a", 1, "holds 'a' (str), row 2 holds 1 (number)"),
+        (1, True, "holds 1 (number), row 2 holds True (bool)"),
+        ("a", ["a"], "holds 'a' (str), row 2 holds ['a'] (nested)"),
+        ({"a": 1}, 0.5, "holds {'a': 1} (nested), row 2 holds 0.5 (number)"),
+    ],
+)
+def test_columns_of_mixed_kinds_name_two_rows(first, second, kinds):
+    assert column_error(first, None, second) == (
+        f"column 'x' mixes kinds: row 0 {kinds}; make them one kind"
+    )
+
+
+@pytest.mark.parametrize(
+    "values", [(1, 2**63), (1, -(2**63) - 1), ([1], [2**64]), (0.5, 2**53 + 1)]
+)
+def test_columns_with_an_integer_that_arrow_cannot_hold_name_the_row(values):
+    text = column_error(*values)
+
+    assert text.startswith("column 'x', row 1: expected an integer of at most ")
+    assert text.endswith("; write it as a text")
+
+
+def test_columns_of_prompts_with_texts_and_blocks_name_two_rows():
+    blocks = [{"role": "user", "content": [{"type": "text", "text": "hi"}]}]
+
+    assert column_error(CHAT, CHAT, blocks, name="prompt") == (
+        "the prompts' contents are texts (row 0) and lists of blocks (row 2); make them of one kind"
+    )
