@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,11 @@ from grpo_core.scoring.trl_style import TrlBatch, TrlFunction
 from grpo_core.sections import RewardSection, RunConfig
 from grpo_core.table import FloatArray, ScoreTable
 from grpo_core.totals import Aggregate, effective_values, weighted_total
+
+logger = logging.getLogger("grpo_core")
+
+# Labels of the plugins that were warned of; each once a process.
+_warned: set[str] = set()
 
 
 @dataclass(frozen=True)
@@ -103,6 +109,7 @@ class CompositeReward:
         self.entries = tuple(entries)
         self.names = tuple(e.name for e in entries)
         self.weights: FloatArray = np.array([e.section.weight for e in entries], dtype=np.float64)
+        _warn_of_broken(catalog, {e.resolved.distribution for e in entries})
         negative = [e.name for e in entries if e.section.weight < 0]
         if negative:
             warnings.warn(
@@ -211,6 +218,16 @@ class CompositeReward:
             }
             for e in self.entries
         }
+
+
+def _warn_of_broken(catalog: Catalog, used: Collection[str]) -> None:
+    """Says once which installed plugins cannot be used, though no reward here needs them."""
+    for plugin in catalog.broken():
+        if plugin.distribution not in used and plugin.label not in _warned:
+            _warned.add(plugin.label)
+            logger.warning(
+                "plugin %s is %s and not used: %s", plugin.label, plugin.state, plugin.reason
+            )
 
 
 def _sections(rewards: Mapping[str, Any], problems: list[Problem]) -> dict[str, RewardSection]:

@@ -36,11 +36,12 @@ def demo(
     from grpo_core.record import next_free
 
     try:
-        from grpo_core.training.run import quiet_libraries, train_run
+        from grpo_core.training.run import quiet_libraries, train_run, use_one_thread
         from grpo_core.training.sample import sample
     except MissingExtraError as exc:
         raise MissingExtraError("grpo demo", exc.extra) from None
     quiet_libraries()
+    use_one_thread()
     catalog = Catalog()
     with resources.as_file(resources.files("grpo_core.demo")) as folder:
         path = next_free(runs / "demo")
@@ -96,7 +97,8 @@ def _report(
 
     first, second = composite.score(before), composite.score(after)
     console = Console()
-    table = Table(title=f"{len(after)} held-out problems, sampled at temperature 1")
+    console.print(f"\n{len(after)} held-out problems, sampled at temperature 1:")
+    table = Table()
     for heading in ("reward", "before", "after", "change"):
         table.add_column(heading, justify="left" if heading == "reward" else "right")
     for name, was, now in [*_means(first, second), ("total", *_totals(composite, first, second))]:

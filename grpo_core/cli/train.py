@@ -42,8 +42,6 @@ def train(
         .with_lists(allow_plugin, block_plugin or ())
     )
     catalog = Catalog(chosen)
-    for plugin in catalog.broken():
-        typer.echo(f"note: plugin {plugin.label} is {plugin.state}: {plugin.reason}", err=True)
     try:
         done = train_run(run, catalog, typer.echo)
     except RewardError as exc:

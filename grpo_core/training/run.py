@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import datasets
+import torch
 from peft import LoraConfig
 from transformers import AutoTokenizer, PrinterCallback
 from transformers.utils import logging as transformers_logging
@@ -65,7 +66,8 @@ def prepare(
             )
         )
     except DataError as exc:
-        problems.append(Problem("data", str(exc)))
+        where = "" if str(exc).startswith("data.") else "data.path"
+        problems.append(Problem(where, str(exc)))
     problems += validate(config, catalog, columns)
     problems += train_problems(config.train)
     target = run_path(config)
@@ -183,6 +185,11 @@ def _resolved(config: RunConfig) -> dict[str, Any]:
 def _fingerprint(config: RunConfig, rows: int) -> Mapping[str, Any]:
     path = config.folder / config.data.path
     return {"path": str(path), "rows": rows, "sha256": file_sha256(path)}
+
+
+def use_one_thread() -> None:
+    """Computes on one thread: handing out the work of a tiny model costs more than doing it."""
+    torch.set_num_threads(1)
 
 
 def quiet_libraries() -> None:

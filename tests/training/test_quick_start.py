@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = '''
+SCRIPT = """
 from importlib import resources
 
 from datasets import Dataset
@@ -38,7 +38,7 @@ config = GRPOConfig(output_dir="./grpo-output", num_train_epochs=3, per_device_t
                     learning_rate=1e-6, num_generations=4, max_completion_length=512, logging_steps=10)
 trainer = GRPOTrainer(model=model, config=config, tokenizer=tokenizer, train_dataset=dataset, reward_funcs=[format_reward, correctness_reward])
 trainer.train()
-'''  # noqa: E501 - the script stands here as people write it
+"""  # noqa: E501 - the script stands here as people write it
 
 
 @pytest.mark.slow
