@@ -1,6 +1,6 @@
 """Make the demo's model folder and task files: `python scripts/make_demo.py [--out FOLDER]`.
 
-The task is to add two numbers below 100 and to answer as
+The task is to add two numbers of two digits and to answer as
 
     <think>8+7=15 3+4+1=8</think><answer>85</answer>
 
@@ -105,7 +105,7 @@ class Split(NamedTuple):
 def split_problems(rng: random.Random) -> Split:
     """Every sum of two numbers in TERMS, shuffled and divided.
 
-    Mirrored sums (`3+8` and `8+3`) go to the same side, so that neither gives the other away.
+    Mirrored sums (`13+28` and `28+13`) go to the same side, so that neither gives the other away.
     """
     pairs = [Problem(a, b) for a in TERMS for b in TERMS if a <= b]
     rng.shuffle(pairs)
@@ -123,7 +123,7 @@ def build_tokenizer() -> PreTrainedTokenizerFast:
     core = Tokenizer(models.BPE(vocab=vocab, merges=[]))
     core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     core.decoder = decoders.ByteLevel()
-    tokenizer = PreTrainedTokenizerFast(
+    tokenizer = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]  # transformers' own gap
         tokenizer_object=core,
         pad_token=PAD,
         bos_token=BOS,
@@ -157,7 +157,7 @@ def build_model(tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalLM:
         **special,
     )
     model = LlamaForCausalLM(config)
-    model.generation_config = GenerationConfig(**special)
+    model.generation_config = GenerationConfig(**special)  # type: ignore[no-untyped-call]  # ditto
     return model
 
 
@@ -178,6 +178,15 @@ def write_completion(problem: Problem, rng: random.Random) -> str:
     return shape.format(think=think, answer=answer, question=problem.question.removesuffix("?"))
 
 
+def prompt_ids(tokenizer: PreTrainedTokenizerFast, problem: Problem) -> list[int]:
+    """The tokens of the chat up to where the assistant begins."""
+    text = tokenizer.apply_chat_template(
+        problem.messages(), add_generation_prompt=True, tokenize=False
+    )
+    ids: list[int] = tokenizer.encode(str(text))
+    return ids
+
+
 def warm_start(
     model: LlamaForCausalLM,
     tokenizer: PreTrainedTokenizerFast,
@@ -195,9 +204,7 @@ def warm_start(
     for step in range(1, STEPS + 1):
         inputs, labels = [], []
         for problem in rng.choices(problems, k=BATCH_SIZE):
-            prompt = tokenizer.apply_chat_template(
-                problem.messages(), add_generation_prompt=True, return_dict=False
-            )
+            prompt = prompt_ids(tokenizer, problem)
             completion = tokenizer.encode(write_completion(problem, rng) + END)
             inputs.append(torch.tensor(prompt + completion))
             labels.append(torch.tensor([-100] * len(prompt) + completion))
@@ -227,17 +234,17 @@ def sample(
     do_sample: bool,
 ) -> list[str]:
     """One completion per problem, in order: sampled at temperature 1, or greedy."""
-    model.eval()
-    batch = tokenizer.apply_chat_template(
-        [p.messages() for p in problems],
-        add_generation_prompt=True,
-        padding=True,
-        return_dict=True,
-        return_tensors="pt",
-    )
+    model.train(False)
+    # Each question is two digits, plus, two digits: all prompts have one length, none is padded.
+    prompts = torch.tensor([prompt_ids(tokenizer, problem) for problem in problems])
     sampling = {"do_sample": True, "top_k": 0} if do_sample else {"do_sample": False}
-    ids = model.generate(**batch, max_new_tokens=MAX_COMPLETION_TOKENS, **sampling)
-    texts = tokenizer.batch_decode(ids[:, batch["input_ids"].shape[1] :], skip_special_tokens=True)
+    ids = model.generate(
+        input_ids=prompts,
+        attention_mask=torch.ones_like(prompts),
+        max_new_tokens=MAX_COMPLETION_TOKENS,
+        **sampling,
+    )
+    texts = tokenizer.batch_decode(ids[:, prompts.shape[1] :], skip_special_tokens=True)
     return [str(text) for text in texts]
 
 
@@ -276,6 +283,8 @@ def main() -> None:
     shutil.rmtree(out / "model", ignore_errors=True)
     model.save_pretrained(out / "model")
     tokenizer.save_pretrained(out / "model")
+    for path in (out / "model").iterdir():
+        path.chmod(0o644)  # safetensors writes files that only their owner may read
     write_rows(out / "train.jsonl", problems.train)
     write_rows(out / "heldout.jsonl", problems.heldout)
 

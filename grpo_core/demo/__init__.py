@@ -1,1 +1,1 @@
-"""Data of `grpo demo`: a tiny checkpoint, a task of small sums, one reward file and the run's config."""
+"""Data of `grpo demo`: a tiny checkpoint, a task of small sums, a reward in a file, a config."""

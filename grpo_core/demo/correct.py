@@ -7,9 +7,11 @@ from grpo_core import Completion, reward
 def correct(completion: Completion, answer: str) -> float:
     """1.0 if the text inside the last <answer> block is the gold answer, else 0.0.
 
-    A block counts once it is closed. White space around the text is ignored, digits are compared as
-    text (`019` is not `19`). Deterministic, never missing. A model cannot hedge with several blocks,
-    since only the last one is read; it can skip the reasoning, which `format/tags` is there for.
+    A block counts once it is closed. White space at its ends is ignored and digits are compared
+    as text: `019` is not `19`. Deterministic, never missing.
+
+    How a lazy model could cheat: several blocks do not help, since only the last one is read, but
+    an answer without any reasoning earns the point; `format/tags` asks for the reasoning.
     """
     before, closing, _ = completion.text.rpartition("</answer>")
     _, opening, inside = before.rpartition("<answer>")
