@@ -13,10 +13,11 @@ import numpy as np
 
 from grpo_core.catalog import Catalog, Resolved
 from grpo_core.completion import Completion
-from grpo_core.config import check_reward, parse_reward, weight_problems
+from grpo_core.config import check_reward, weight_problems
 from grpo_core.errors import ConfigError, Problem
 from grpo_core.inputs import plan_inputs
 from grpo_core.outcome import Outcome
+from grpo_core.reader import parse_reward
 from grpo_core.scoring.inline import SampleReward
 from grpo_core.scoring.trl_style import TrlBatch, TrlFunction
 from grpo_core.sections import RewardSection, RunConfig

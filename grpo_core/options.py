@@ -91,10 +91,10 @@ def build(info: RewardInfo, given: Mapping[str, Any], where: str = "options") ->
         if o.name not in options and isinstance(o.default, list | dict | set):
             options[o.name] = own_copy(o.default)
     try:
+        # The class first: its own words on wrong options say more than what a range makes of them.
+        function = info.target(**options) if info.is_class else _with_options(info.target, options)
         low, high = info.range(options)
-        needs = info.needs(options)
-        if info.is_class:
-            return Built(info.target(**options), low, high, needs)
+        return Built(function, low, high, info.needs(options))
     except KeyboardInterrupt:
         raise
     except (ValueError, TypeError) as exc:
@@ -103,4 +103,14 @@ def build(info: RewardInfo, given: Mapping[str, Any], where: str = "options") ->
         raise ConfigError(
             [Problem(where, f"{info.name!r} cannot be built: {type(exc).__name__}: {exc}")]
         ) from exc
-    return Built(functools.partial(info.target, **options), low, high, needs)
+
+
+def _with_options(function: Callable[..., Any], options: Mapping[str, Any]) -> Callable[..., Any]:
+    """The function with its options set, given anew at each call where it could change them."""
+    if not any(isinstance(v, list | dict | set) for v in options.values()):
+        return functools.partial(function, **options)
+
+    def call(*args: Any, **inputs: Any) -> Any:
+        return function(*args, **inputs, **{k: own_copy(v) for k, v in options.items()})
+
+    return call

@@ -24,7 +24,8 @@ from docs_pages import MARKERS, ROOT, Block
 
 from grpo_core.catalog import Catalog
 from grpo_core.cli import app, main
-from grpo_core.config import read_config, validate
+from grpo_core.config import validate
+from grpo_core.reader import read_config, read_draft
 
 # Sections that a config needs and that an excerpt may leave out.
 _NEEDED = {"model": '[model]\nname = "model"\n', "data": '[data]\npath = "train.jsonl"\n'}
@@ -121,9 +122,10 @@ class PageRun:
             path = self.folder / "excerpt.toml"
             path.write_text(text, encoding="utf-8")
         config = read_config(path)
+        draft = read_draft(path)
         columns = block.markers.get("columns")
         known = None if columns is None else [c.strip() for c in columns.split(",")]
-        problems = validate(config, Catalog(), known)
+        problems = validate(draft, Catalog(), known)
         if importlib.util.find_spec("trl") is not None and config.train:
             from grpo_core.training.config import train_problems
 

@@ -10,9 +10,10 @@ import pytest
 
 from grpo_core import CompositeReward, reward
 from grpo_core.completion import Completion
-from grpo_core.config import RewardSection, read_config
 from grpo_core.errors import ConfigError
 from grpo_core.outcome import Outcome, Skip
+from grpo_core.reader import read_config
+from grpo_core.sections import RewardSection
 
 
 @reward

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from grpo_core.catalog import Catalog
-from grpo_core.config import read_config, validate
+from grpo_core.config import validate
 from grpo_core.errors import ConfigError
+from grpo_core.reader import read_config, read_draft
 
 GOOD = """
 [model]
@@ -59,7 +60,8 @@ class File:
         return [str(p) for p in caught.value.problems]
 
     def found(self, text: str, columns: list[str] | None = None) -> list[str]:
-        return [str(p) for p in validate(self.read(text), Catalog(), columns)]
+        self.path.write_text(text, encoding="utf-8")
+        return [str(p) for p in validate(read_draft(self.path), Catalog(), columns)]
 
 
 @pytest.fixture

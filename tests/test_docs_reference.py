@@ -18,7 +18,8 @@ import grpo_core
 from grpo_core import errors
 from grpo_core.catalog import Catalog
 from grpo_core.cli import app
-from grpo_core.config import NOT_YET, REFUSED_NAMES
+from grpo_core.config import REFUSED_NAMES
+from grpo_core.reader import NOT_YET
 from grpo_core.sections import (
     DataSection,
     LoraSection,
@@ -207,7 +208,7 @@ def one_step(tmp_path_factory):
     pytest.importorskip("trl", reason="the extra 'train' is not installed")
     from tiny_model import make_model, make_tokenizer
 
-    from grpo_core.config import read_config
+    from grpo_core.reader import read_config
     from grpo_core.training.run import quiet_libraries, train_run
 
     folder = tmp_path_factory.mktemp("one_step")

@@ -28,6 +28,7 @@ LEVELS = {
     "inputs": 2,
     "options": 2,
     "sections": 2,
+    "reader": 2,
     "batch": 2,
     "config": 3,
     "dataset": 3,
@@ -44,6 +45,7 @@ LEVELS = {
 SAME_LEVEL = {
     ("table", "outcome"),
     ("catalog", "discovery"),
+    ("reader", "sections"),
     ("config", "scoring"),  # a config checks a TRL-style function as it will be called
     ("composite", "config"),
     ("composite", "scoring"),

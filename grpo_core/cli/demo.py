@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from grpo_core.catalog import Catalog
     from grpo_core.completion import Completion
     from grpo_core.composite import CompositeReward
-    from grpo_core.config import RunConfig
+    from grpo_core.reader import Draft
     from grpo_core.table import ScoreTable
 
 
@@ -31,8 +31,8 @@ def demo(
 ) -> None:
     """Train the bundled tiny model on sums and show what it wrote before and after."""
     from grpo_core.catalog import Catalog
-    from grpo_core.config import read_config
     from grpo_core.dataset import read_jsonl
+    from grpo_core.reader import read_draft
     from grpo_core.record import next_free
 
     try:
@@ -45,8 +45,8 @@ def demo(
     catalog = Catalog()
     with resources.as_file(resources.files("grpo_core.demo")) as folder:
         path = next_free(runs / "demo")
-        config = read_config(folder / "config.toml", [f"run.dir={path}", *(overrides or ())])
-        _check_installed(config, catalog)
+        draft = read_draft(folder / "config.toml", [f"run.dir={path}", *(overrides or ())])
+        _check_installed(draft, catalog)
         rows = read_jsonl(folder / "heldout.jsonl")
 
         def look(trainer: Any) -> list[Completion]:
@@ -68,7 +68,7 @@ def demo(
             typer.echo(f"{len(rows)} held-out problems sampled; training …")
             start = time.monotonic()
 
-        done = train_run(config, catalog, typer.echo, before=at_start)
+        done = train_run(draft, catalog, typer.echo, before=at_start)
         seconds = time.monotonic() - start
         after = look(done.trainer)
     _report(done.trainer.composite, before, after)
@@ -76,10 +76,10 @@ def demo(
     typer.echo(f"run:  {done.path}")
 
 
-def _check_installed(config: RunConfig, catalog: Catalog) -> None:
+def _check_installed(draft: Draft, catalog: Catalog) -> None:
     """Names the pip command where the demo's plugins are not installed."""
     installed = {plugin.entry for plugin in catalog.plugins}
-    for section in config.rewards.values():
+    for section in draft.rewards.values():
         entry, slash, _ = section.use.partition("/")
         if slash and entry not in installed:
             raise ConfigError(

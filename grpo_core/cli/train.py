@@ -26,24 +26,26 @@ def train(
     Exit code: 0 when trained, 1 if a reward stopped the run, 2 if the config is wrong.
     """
     from grpo_core.catalog import Catalog
-    from grpo_core.config import read_config
     from grpo_core.discovery import PluginFilter
     from grpo_core.errors import MissingExtraError, RewardError
+    from grpo_core.reader import read_draft
+    from grpo_core.sections import PluginsSection
 
     try:
         from grpo_core.training.run import quiet_libraries, train_run
     except MissingExtraError as exc:
         raise MissingExtraError("grpo train", exc.extra) from None
     quiet_libraries()
-    run = read_config(config, overrides or ())
+    draft = read_draft(config, overrides or ())
+    listed = draft.sections.get("plugins") or PluginsSection()
     chosen = (
         PluginFilter.from_environment()
-        .with_lists(run.plugins.allow, run.plugins.block)
+        .with_lists(listed.allow, listed.block)
         .with_lists(allow_plugin, block_plugin or ())
     )
     catalog = Catalog(chosen)
     try:
-        done = train_run(run, catalog, typer.echo)
+        done = train_run(draft, catalog, typer.echo)
     except RewardError as exc:
         typer.echo(f"error: {exc}", err=True)
         raise typer.Exit(1) from None

@@ -13,7 +13,7 @@ import trl
 from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticSchemaGenerationError
 
-from grpo_core.config import batch_problems
+from grpo_core.batch import batch_problems
 from grpo_core.errors import ConfigError, Problem, near
 
 logger = logging.getLogger("grpo_core")

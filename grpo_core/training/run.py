@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import datasets
 import torch
@@ -16,10 +17,12 @@ from transformers.utils import logging as transformers_logging
 
 from grpo_core.catalog import Catalog
 from grpo_core.composite import CompositeReward
-from grpo_core.config import ModelSection, RunConfig, validate
+from grpo_core.config import validate
 from grpo_core.dataset import columns_of, read_jsonl, to_columns, with_prompts
 from grpo_core.errors import ConfigError, DataError, Problem
+from grpo_core.reader import Draft
 from grpo_core.record import RunDir, file_sha256, next_free
+from grpo_core.sections import DataSection, ModelSection, RunConfig
 from grpo_core.training.callbacks import ProgressLine
 from grpo_core.training.config import GRPOConfig, train_problems
 from grpo_core.training.trainer import GRPOTrainer, check_data
@@ -43,35 +46,35 @@ class TrainedRun:
     trainer: GRPOTrainer
 
 
-def prepare(
-    config: RunConfig, catalog: Catalog
-) -> tuple[datasets.Dataset, CompositeReward, GRPOConfig]:
+class Prepared(NamedTuple):
+    """A run that can begin.
+
+    Attributes:
+        config: The config.
+        dataset: The training data, as the trainer takes it.
+        composite: The rewards.
+        args: The trainer's config.
+    """
+
+    config: RunConfig
+    dataset: datasets.Dataset
+    composite: CompositeReward
+    args: GRPOConfig
+
+
+def prepare(draft: Draft, catalog: Catalog) -> Prepared:
     """Reads the data and checks everything that can be known before the model is loaded.
 
     Raises:
         ConfigError: All problems at once.
     """
-    problems: list[Problem] = []
-    columns: list[str] | None = None
-    table: dict[str, list[Any]] = {}
-    try:
-        rows = read_jsonl(config.folder / config.data.path)
-        columns = [*columns_of(rows), "prompt"]
-        table = to_columns(
-            with_prompts(
-                rows,
-                prompt=config.data.prompt,
-                template=config.data.template,
-                system=config.data.system,
-            )
-        )
-    except DataError as exc:
-        where = "" if str(exc).startswith("data.") else "data.path"
-        problems.append(Problem(where, str(exc)))
-    problems += validate(config, catalog, columns)
-    problems += train_problems(config.train)
-    target = run_path(config)
-    if config.run is not None and target.exists():
+    source = draft.source
+    table, problems = _read_data(draft)
+    columns = list(table) or None
+    problems += validate(draft, catalog, columns)
+    problems += train_problems(draft.train)
+    if (run := draft.sections.get("run")) and os.path.lexists(run.dir):
+        target = Path(run.dir)
         problems.append(
             Problem(
                 "run.dir",
@@ -80,20 +83,38 @@ def prepare(
             )
         )
     if problems:
-        raise ConfigError(problems, str(config.source))
+        raise ConfigError(problems, str(source))
+    config = draft.config()
     composite = CompositeReward.from_config(config, catalog, columns)
-    arguments = {**_QUIET, **config.train, "output_dir": str(target / "checkpoints")}
+    checkpoints = run_path(config) / "checkpoints"
     try:
-        args = GRPOConfig(**arguments)
+        args = GRPOConfig(**{**_QUIET, **config.train, "output_dir": str(checkpoints)})
     except (ValueError, TypeError) as exc:  # a value that only TRL or transformers can judge
-        raise ConfigError([Problem("train", str(exc))], str(config.source)) from exc
+        raise ConfigError([Problem("train", str(exc))], str(source)) from exc
     dataset = datasets.Dataset.from_dict(table)
     check_data(composite, args, dataset)
-    return dataset, composite, args
+    return Prepared(config, dataset, composite, args)
+
+
+def _read_data(draft: Draft) -> tuple[dict[str, list[Any]], list[Problem]]:
+    """The columns of the data and what is wrong with them; no columns if it cannot be read."""
+    data: DataSection | None = draft.sections.get("data")
+    if data is None:
+        return {}, []
+    try:
+        rows = read_jsonl(draft.source.parent / data.path)
+    except DataError as exc:
+        return {}, [Problem("data.path", str(exc))]
+    try:
+        made = with_prompts(rows, prompt=data.prompt, template=data.template, system=data.system)
+        return to_columns(made), []
+    except DataError as exc:
+        # The columns are known all the same, and so is whether the rewards' inputs are among them.
+        return {c: [] for c in [*columns_of(rows), "prompt"]}, [Problem("", str(exc))]
 
 
 def train_run(
-    config: RunConfig,
+    draft: Draft,
     catalog: Catalog,
     write: Callable[[str], None],
     before: Callable[[GRPOTrainer], None] | None = None,
@@ -101,7 +122,7 @@ def train_run(
     """Trains as the config says.
 
     Args:
-        config: The config.
+        draft: The config, as it was read.
         catalog: The installed plugins.
         write: Prints a line.
         before: Called with the trainer before the first step.
@@ -110,7 +131,7 @@ def train_run(
         ConfigError: Something is wrong with the config or the data; nothing was created.
         RewardError: A reward broke its contract; a checkpoint was saved.
     """
-    dataset, composite, args = prepare(config, catalog)
+    config, dataset, composite, args = prepare(draft, catalog)
     source = config.folder / config.model.name
     name = str(source) if source.is_dir() else config.model.name
     tokenizer = _load_tokenizer(name, source)

@@ -14,10 +14,10 @@ from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 
 from grpo_core.catalog import Catalog
 from grpo_core.composite import CompositeReward
-from grpo_core.config import RewardSection
 from grpo_core.errors import ConfigError, Problem, RewardError, listed, near
 from grpo_core.record import RunDir
 from grpo_core.scoring.trl_style import TRL_ARGUMENTS
+from grpo_core.sections import RewardSection
 from grpo_core.training.callbacks import RecordCallback
 from grpo_core.training.config import GRPOConfig
 from grpo_core.training.reference import same_as_saved, save_reference

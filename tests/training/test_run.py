@@ -150,11 +150,12 @@ def test_train_all_problems_come_at_once_without_traceback(project, capsys, monk
     (project / "run.toml").write_text(
         """
         [model]
-        name = "model"
+        nmae = "model"
         [data]
         path = "train.jsonl"
         [rewards.a]
         use = "format/tagz"
+        timeout_s = 2
         [rewards.b]
         use = "tags"
         [rewards.c]
@@ -173,7 +174,8 @@ def test_train_all_problems_come_at_once_without_traceback(project, capsys, monk
     code, said = fails(capsys, monkeypatch, "train", "run.toml")
 
     assert code == 2
-    assert "7 problems in run.toml:" in said
+    assert "10 problems in run.toml:" in said
+    assert "rewards.a.timeout_s: is not supported yet; leave it out" in said
     assert "rewards.a.use: no reward 'format/tagz'" in said
     assert "Did you mean 'format/tags'?" in said
     assert "rewards.b.use: 'tags' is a bare name; write the full one: 'format/tags'." in said
@@ -183,6 +185,7 @@ def test_train_all_problems_come_at_once_without_traceback(project, capsys, monk
     assert "Did you mean 'answer'?" in said
     assert "train.num_generations: 5 does not divide the 16 completions of a batch" in said
     assert "train.learning_rat: TRL's GRPOConfig has no field 'learning_rat'" in said
+    assert "model.nmae: unknown key. Did you mean 'name'?" in said
     assert "Traceback" not in said
     assert not (project / "runs").exists()
 
