@@ -3,24 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Literal
 
 from grpo_core import Completion, Score, reward
-from grpo_reward_format.blocks import Contract, EmptyBody, Layout, OutsideText, Tail, judge
-from grpo_reward_format.fences import MAX_FENCE_LINES, mask_fences
-
-# The signature of `Tags` spells these out, because error messages show it.
-_CHOICES = {
-    "mode": ("strict", "soft"),
-    "outside_text": get_args(OutsideText),
-    "layout": get_args(Layout),
-    "prefix_policy": ("exact", "lenient"),
-    "empty_body": get_args(EmptyBody),
-    "tail": get_args(Tail),
-}
-_N_FAULTS_SHOWN = 3
-# White space that no suffix holds, so that blanking one suffix cannot make up another.
-_BLANK = "\x1c"
+from grpo_reward_format.blocks import Contract, judge
+from grpo_reward_format.checks import check_choices, check_suffixes, check_tags
+from grpo_reward_format.reading import FENCE_LIMIT, Reader, summary
 
 
 @reward(range=(0.0, 1.0))
@@ -85,8 +73,8 @@ class Tags:
         ignore_code_fences: bool = False,
         strip_suffixes: Sequence[str] = (),
     ) -> None:
-        _check_tags(tags)
-        _check_choices(
+        check_tags(tags)
+        check_choices(
             mode=mode,
             outside_text=outside_text,
             layout=layout,
@@ -100,122 +88,17 @@ class Tags:
                 "rejects; set outside_text to 'allow_after', or leave tail out"
             )
         self._contract = Contract(tuple(tags), outside_text, layout, empty_body, tail)
-        _check_suffixes(strip_suffixes, self._contract)
+        check_suffixes(strip_suffixes, self._contract)
         self._soft = mode == "soft"
-        self._prefix = None if prompt_prefix is None else _with_line_feeds(prompt_prefix)
-        self._lenient = prefix_policy == "lenient"
-        self._ignore_code_fences = ignore_code_fences
-        # Longest first: one suffix may be the end of another.
-        self._suffixes = sorted(map(_with_line_feeds, strip_suffixes), key=len, reverse=True)
+        self._reader = Reader(prompt_prefix, prefix_policy, ignore_code_fences, strip_suffixes)
 
     def __call__(self, completion: Completion) -> Score:
         """Scores a completion; the reason names the first checks that fail."""
-        written = _without_suffixes(_with_line_feeds(completion.text), self._suffixes)
-        prefix = self._prefix
-        if prefix is None:
-            prefix = _with_line_feeds(completion.prefill)
-        if self._lenient and _repeats(written, prefix):
-            prefix = ""
-        text: str | None = prefix + written
-        if self._ignore_code_fences:
-            text = mask_fences(prefix + written)
+        prefix, text = self._reader.read(completion)
         if text is None:
-            reason = f"limit: more than {MAX_FENCE_LINES} lines that look like code fences"
-            return Score(0.0, reason=reason)
+            return Score(0.0, reason=FENCE_LIMIT)
 
         verdict = judge(text, self._contract, prefix)
 
         value = verdict.share if self._soft else float(not verdict.faults)
-        return Score(value, reason=_summary(verdict.faults))
-
-
-def _summary(faults: Sequence[str]) -> str:
-    n_more = len(faults) - _N_FAULTS_SHOWN
-    return "; ".join([*faults[:_N_FAULTS_SHOWN], *([f"{n_more} more"] if n_more > 0 else [])])
-
-
-def _with_line_feeds(text: str) -> str:
-    return text.replace("\r\n", "\n")
-
-
-def _without_suffixes(text: str, suffixes: Sequence[str]) -> str:
-    """Cuts suffixes and the white space between them off the end, in any order and number.
-
-    Blanking them out and asking where the blank end begins is one pass each; cutting them one by
-    one copies the text as often as there are suffixes.
-    """
-    if not suffixes:
-        return text
-    stripped = text.rstrip()
-    if not stripped.endswith(tuple(suffix.rstrip() for suffix in suffixes)):
-        return stripped
-    blanked = text
-    for suffix in suffixes:
-        blanked = blanked.replace(suffix, _BLANK * len(suffix))
-    return text[: len(blanked.rstrip())]
-
-
-def _repeats(written: str, prefix: str) -> bool:
-    """True if the completion begins with the prefix, white space around it aside."""
-    core = prefix.strip()
-    return bool(core) and written.lstrip().startswith(core)
-
-
-def _check_choices(**chosen: str) -> None:
-    for option, value in chosen.items():
-        if value not in _CHOICES[option]:
-            allowed = ", ".join(map(repr, _CHOICES[option]))
-            raise ValueError(f"{option} must be one of {allowed}, got {value!r}")
-
-
-def _check_tags(tags: Sequence[str]) -> None:
-    example = "write for example tags = ['think', 'answer']"
-    if isinstance(tags, str):
-        raise ValueError(f"tags must be a list of names, got the text {tags!r}; {example}")
-    if not tags:
-        raise ValueError(f"tags must name at least one block, got an empty list; {example}")
-    for position, name in enumerate(tags):
-        if not _is_tag_name(name):
-            bare = str(name).strip("</> \t\n")
-            advice = f"write {bare!r}" if bare != name and _is_tag_name(bare) else "rename it"
-            raise ValueError(
-                f"tags[{position}] must be the bare name of a tag (letters, digits, '_', '-', '.' "
-                f"and ':', the first a letter or '_'), got {name!r}; {advice}"
-            )
-        if name in tags[:position]:
-            raise ValueError(
-                f"tags[{position}] is {name!r} again; each block stands exactly once, so give "
-                f"each name once"
-            )
-
-
-def _is_tag_name(name: object) -> bool:
-    if not isinstance(name, str) or name.startswith(("-", ".", ":")):
-        return False
-    return name.replace("-", "_").replace(".", "_").replace(":", "_").isidentifier()
-
-
-def _check_suffixes(suffixes: Sequence[str], contract: Contract) -> None:
-    if isinstance(suffixes, str):
-        raise ValueError(
-            f"strip_suffixes must be a list of texts, got the text {suffixes!r}; "
-            f"write strip_suffixes = [{suffixes!r}]"
-        )
-    for position, suffix in enumerate(suffixes):
-        if not suffix.strip():
-            raise ValueError(
-                f"strip_suffixes[{position}] must hold more than white space, got {suffix!r}; "
-                f"leave it out: white space at the end is free"
-            )
-        for block in contract.blocks:
-            if _overlaps(block.closer, suffix):
-                raise ValueError(
-                    f"strip_suffixes[{position}] is {suffix!r}, which would cut into the required "
-                    f"{block.closer!r}; leave it out"
-                )
-
-
-def _overlaps(closer: str, suffix: str) -> bool:
-    """True if cutting the suffix can take a part of the closing tag along."""
-    starts = (suffix[:length] for length in range(1, len(suffix) + 1))
-    return closer in suffix or any(map(closer.endswith, starts))
+        return Score(value, reason=summary(verdict.faults))
