@@ -177,7 +177,7 @@ def test_train_all_problems_come_at_once_without_traceback(project, capsys, monk
     assert "10 problems in run.toml:" in said
     assert "rewards.a.timeout_s: is not supported yet; leave it out" in said
     assert "rewards.a.use: no reward 'format/tagz'" in said
-    assert "Did you mean 'format/tags'?" in said
+    assert "Did you mean 'format/tags' or" in said
     assert "rewards.b.use: 'tags' is a bare name; write the full one: 'format/tags'." in said
     assert "rewards.c.options.mode: expected Literal['strict', 'soft'], got 'sof'" in said
     assert "rewards.c.options.colour: 'tags' has no such option." in said

@@ -15,7 +15,7 @@ Layout = Literal["any", "lines"]
 EmptyBody = Literal["reject", "allow"]
 Tail = Literal["optional", "require"]
 
-_EXCERPT_CHARS = 30
+EXCERPT_CHARS = 30
 
 
 def _characters(*ranges: tuple[int, int]) -> str:
@@ -24,7 +24,7 @@ def _characters(*ranges: tuple[int, int]) -> str:
 
 # White space, control characters and what Unicode calls default-ignorable, up to U+FFFF, with the
 # blank letters of Hangul and Braille: a body of these looks empty. Frequent ones come first.
-_INVISIBLE = " \n\t\r" + _characters(
+INVISIBLE = " \n\t\r" + _characters(
     *((0x00, 0x08), (0x0B, 0x0C), (0x0E, 0x1F), (0x7F, 0xA0), (0xAD, 0xAD), (0x034F, 0x034F)),
     *((0x061C, 0x061C), (0x115F, 0x1160), (0x1680, 0x1680), (0x17B4, 0x17B5), (0x180B, 0x180F)),
     *((0x2000, 0x200F), (0x2028, 0x202F), (0x205F, 0x206F), (0x2800, 0x2800), (0x3000, 0x3000)),
@@ -105,10 +105,7 @@ def judge(text: str, contract: Contract, prefix: str = "") -> Verdict:
             required as all others, but passing them is no merit.
     """
     blocks = contract.blocks
-    first = {tag: text.find(tag) for block in blocks for tag in block[1:]}
-    # Counted from the first one on: the text is searched once for each tag, not twice.
-    counts = {tag: text.count(tag, at) if at >= 0 else 0 for tag, at in first.items()}
-    at = {tag: first[tag] for tag, count in counts.items() if count == 1}
+    counts, at = tags_of(text, contract)
     given = {tag for tag in counts if tag in prefix}
     given |= {block.name for block in blocks if given.issuperset(block[1:])}
     needed = [*counts, *(contract.tags if contract.empty_body == "reject" else ())]
@@ -128,6 +125,14 @@ def judge(text: str, contract: Contract, prefix: str = "") -> Verdict:
     # Spoiling a tag that was given is no check of its own, but it must cost something.
     checks += not given.isdisjoint(missed)
     return Verdict(passed, checks, tuple(faults))
+
+
+def tags_of(text: str, contract: Contract) -> tuple[dict[str, int], dict[str, int]]:
+    """How often each required tag occurs, in their order, and where those that occur once stand."""
+    first = {tag: text.find(tag) for block in contract.blocks for tag in block[1:]}
+    # Counted from the first one on: the text is searched once for each tag, not twice.
+    counts = {tag: text.count(tag, at) if at >= 0 else 0 for tag, at in first.items()}
+    return counts, {tag: first[tag] for tag, count in counts.items() if count == 1}
 
 
 def _longest_chain(
@@ -152,11 +157,11 @@ def _longest_chain(
         chains.append(_extended(before, inner, (opener,), given))
         stop = at.get(closer, -1)
         if stop >= inner:
-            body = text[inner:stop].lstrip(_INVISIBLE)
+            body = text[inner:stop].lstrip(INVISIBLE)
             # Blanking searches the text once for each tag: only where a tag could fill the body.
             if body.startswith(present) and contract.empty_body == "reject":
-                blanked = blanked or _without_tags(text, present)
-                body = blanked[inner:stop].lstrip(_INVISIBLE)
+                blanked = blanked or without_tags(text, present)
+                body = blanked[inner:stop].lstrip(INVISIBLE)
             is_empty = not body or contract.empty_body == "allow"
             passed = (opener, closer) if is_empty else (opener, closer, name)
             chains.append(_extended(before, stop + len(closer), passed, given))
@@ -170,7 +175,7 @@ def _extended(chain: _Chain, end: int, passed: tuple[str, ...], given: set[str])
     return _Chain(end, chain.passed + passed, points)
 
 
-def _without_tags(text: str, tags: tuple[str, ...]) -> str:
+def without_tags(text: str, tags: tuple[str, ...]) -> str:
     """The text with the tags blanked out: more of them must not fill a body."""
     for tag in tags:
         text = text.replace(tag, " " * len(tag))
@@ -179,7 +184,7 @@ def _without_tags(text: str, tags: tuple[str, ...]) -> str:
 
 def _looks_empty(text: str) -> bool:
     """True if the text has no visible character: white space and zero-width ones are none."""
-    return not text.lstrip(_INVISIBLE)
+    return not text.lstrip(INVISIBLE)
 
 
 def _block_faults(
@@ -222,7 +227,7 @@ def _last_checks(text: str, contract: Contract, at: Mapping[str, int]) -> list[s
     if contract.outside_text != "allow":
         faults.append(_outside_fault(text, contract, at))
     if contract.layout == "lines":
-        crowded = [tag for tag, position in at.items() if not _is_alone(text, position, tag)]
+        crowded = [tag for tag, position in at.items() if not is_alone(text, position, tag)]
         faults.append(f"{crowded[0]} is not alone on its line" if crowded else "")
     if contract.tail == "require":
         closer = contract.blocks[-1].closer
@@ -235,14 +240,15 @@ def _outside_fault(text: str, contract: Contract, at: Mapping[str, int]) -> str:
     end = 0
     for block in contract.blocks:
         if stray := text[end : at[block.opener]].strip():
-            return f"text before {block.opener}: {stray[:_EXCERPT_CHARS]!r}"
+            return f"text before {block.opener}: {stray[:EXCERPT_CHARS]!r}"
         end = at[block.closer] + len(block.closer)
     if contract.outside_text == "forbid" and (stray := text[end:].strip()):
-        return f"text after {contract.blocks[-1].closer}: {stray[:_EXCERPT_CHARS]!r}"
+        return f"text after {contract.blocks[-1].closer}: {stray[:EXCERPT_CHARS]!r}"
     return ""
 
 
-def _is_alone(text: str, position: int, tag: str) -> bool:
+def is_alone(text: str, position: int, tag: str) -> bool:
+    """True if nothing but white space stands beside the tag on its line."""
     start = text.rfind("\n", 0, position) + 1
     end = text.find("\n", position)
     return text[start : None if end < 0 else end].strip() == tag

@@ -4,15 +4,15 @@ import pickle
 from typing import Any
 
 import pytest
-from grpo_reward_format import Tags, grpo_rewards
+from grpo_reward_format import Pattern, PublishedRule, TagCount, Tags, grpo_rewards
 
 from grpo_core import Completion, Score
 
 RIGHT = "<think>a</think><answer>4</answer>"
 
 
-def test_grpo_rewards_lists_tags() -> None:
-    assert grpo_rewards() == [Tags]
+def test_grpo_rewards_lists_all_rewards() -> None:
+    assert grpo_rewards() == [Tags, TagCount, Pattern, PublishedRule]
 
 
 def test_tags_right_text_scores_one_without_reason() -> None:

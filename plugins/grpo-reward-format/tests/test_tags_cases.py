@@ -1,4 +1,4 @@
-"""The rows of cases.jsonl: `soft` is [checks passed, checks made], worked out by hand."""
+"""Rows of cases.jsonl for `format/tags`; `soft` is [checks passed, made], worked out by hand."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from grpo_reward_format import Tags
 from grpo_core import Completion
 
 CASES: list[dict[str, Any]] = [
-    json.loads(line)
+    row
     for line in Path(__file__).with_name("cases.jsonl").read_text("utf-8").splitlines()
+    if (row := json.loads(line))["reward"] == "tags"
 ]
 
 

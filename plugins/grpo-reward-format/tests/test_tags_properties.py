@@ -1,13 +1,15 @@
-"""Properties of `format/tags` on random texts, and a second opinion on small ones."""
+"""Properties of `format/tags` and `format/tag_count` on random texts, with second opinions."""
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from grpo_reward_format import Tags
+from grpo_reward_format import TagCount, Tags
 
 from grpo_core import Completion
 
@@ -68,6 +70,16 @@ def required(options: dict[str, Any]) -> list[str]:
     ]
 
 
+def count_options(options: dict[str, Any]) -> dict[str, Any]:
+    """The options as `format/tag_count` has them."""
+    kept = {key: value for key, value in options.items() if key not in ("layout", "tail")}
+    return kept | ({"layout_weight": 0.25} if "layout" in options else {})
+
+
+def count(text: str, options: dict[str, Any]) -> float:
+    return TagCount(**count_options(options))(Completion(text)).value
+
+
 def soft(text: str, options: dict[str, Any]) -> float:
     return Tags(mode="soft", **options)(Completion(text)).value
 
@@ -90,27 +102,33 @@ def test_tags_random_text_is_right_in_both_modes_or_in_none(options: dict[str, A
     assert (n_right > 0) == reachable
 
 
+@pytest.mark.parametrize("pay", [soft, count])
 @pytest.mark.parametrize("options", PLAIN_OPTIONS, ids=str)
-def test_tags_taking_a_tag_away_never_pays(options: dict[str, Any]) -> None:
+def test_tags_taking_a_tag_away_never_pays(
+    options: dict[str, Any], pay: Callable[[str, dict[str, Any]], float]
+) -> None:
     for seed in SEEDS:
         text = random_text(seed)
         for tag in required(options):
             if tag in options.get("prompt_prefix", ""):
                 continue  # the prompt's tag stays, so this would repair a double one
-            assert soft(text.replace(tag, ""), options) <= soft(text, options), (
+            assert pay(text.replace(tag, ""), options) <= pay(text, options), (
                 f"seed {seed}: {text!r} without {tag}"
             )
 
 
+@pytest.mark.parametrize("pay", [soft, count])
 @pytest.mark.parametrize("options", PLAIN_OPTIONS, ids=str)
-def test_tags_one_more_of_a_tag_never_pays(options: dict[str, Any]) -> None:
+def test_tags_one_more_of_a_tag_never_pays(
+    options: dict[str, Any], pay: Callable[[str, dict[str, Any]], float]
+) -> None:
     for seed in SEEDS:
         text = random_text(seed)
         place = random.Random(seed).randint(0, len(text))
         for tag in required(options):
             if tag not in text or re.search(r"<[^>]*$", text[:place]):
                 continue  # not inside another tag: that would take one away
-            assert soft(text[:place] + tag + text[place:], options) <= soft(text, options), (
+            assert pay(text[:place] + tag + text[place:], options) <= pay(text, options), (
                 f"seed {seed}: {text!r} with {tag} at {place}"
             )
 
@@ -120,6 +138,9 @@ def test_tags_emptying_a_body_never_pays() -> None:
         text = random_text(seed)
         emptied = re.sub(r"<(think|answer)>[^<]*</\1>", r"<\1></\1>", text)
         assert soft(emptied, {}) <= soft(text, {}), f"seed {seed}: {text!r}"
+        # Where text outside costs, emptying a block too many takes such text away: that may pay.
+        free = {"outside_text": "allow"}
+        assert count(emptied, free) <= count(text, free), f"seed {seed}: {text!r}"
 
 
 def test_tags_text_without_tags_earns_nothing() -> None:
@@ -127,6 +148,7 @@ def test_tags_text_without_tags_earns_nothing() -> None:
         text = re.sub("</?(think|answer)>", "", random_text(seed))
         for options in OPTIONS:
             assert soft(text, options) == 0.0, f"seed {seed}: {text!r} under {options}"
+            assert count(text, options) == 0.0, f"seed {seed}: {text!r} under {options}"
 
 
 def test_tags_strict_agrees_with_a_pattern() -> None:
@@ -139,3 +161,50 @@ def test_tags_strict_agrees_with_a_pattern() -> None:
         match = whole.fullmatch(text)
         bodies = [re.sub(r"[\s\u200b]", "", group) for group in match.groups()] if match else [""]
         assert strict(Completion(text)).value == float(all(bodies)), f"seed {seed}: {text!r}"
+
+
+@pytest.mark.parametrize("options", [o for o in OPTIONS if "tail" not in o], ids=str)
+def test_tag_count_is_one_exactly_where_strict_tags_are(options: dict[str, Any]) -> None:
+    counted, strict = TagCount(**count_options(options)), Tags(**options)
+
+    for seed in SEEDS:
+        completion = Completion(random_text(seed, options.get("prompt_prefix", "")))
+        score = counted(completion)
+        assert 0.0 <= score.value <= 1.0, f"seed {seed}"
+        assert (score.value == 1.0) == (strict(completion).value == 1.0), f"seed {seed}"
+        assert (score.value == 1.0) == (score.reason == ""), f"seed {seed}"
+
+
+def test_tag_count_agrees_with_trying_all_subsets() -> None:
+    for seed in range(3000):
+        text = random_text(seed)
+        subsets = itertools.product([False, True], repeat=4)
+        expected = max(
+            in_place(text, [t for t, on in zip(REQUIRED, s, strict=True) if on]) for s in subsets
+        )
+        assert count(text, {}) == expected / 4, f"seed {seed}: {text!r}"
+
+
+def in_place(text: str, chain: list[str]) -> int:
+    """How many tags of a chain are in their place under the default options, else 0."""
+    if any(text.count(tag) != 1 for tag in chain):
+        return 0
+    if any(f"<{name}>" not in chain and f"</{name}>" in chain for name in ("think", "answer")):
+        return 0
+    starts = [text.index(tag) for tag in chain]
+    if starts != sorted(starts):
+        return 0
+    ends = [0, *(start + len(tag) for start, tag in zip(starts, chain, strict=True))]
+    gaps = [text[end:start] for end, start in zip(ends, [*starts, len(text)], strict=True)]
+    gaps = [re.sub("</?(think|answer)>", "", gap) for gap in gaps]
+    filled = [bool(re.sub(r"[\s\u200b]", "", gap)) for gap in gaps]
+    outside = [bool(gap.strip()) for gap in gaps]
+    right = 0
+    for i, tag in enumerate(chain):
+        if tag.startswith("</"):
+            right += filled[i] and not (tag == "</answer>" and outside[i + 1])
+        else:
+            before = chain[i - 1] if i else ""
+            is_next = before == {"<think>": "", "<answer>": "</think>"}[tag]
+            right += filled[i + 1] and not (is_next and outside[i])
+    return right
