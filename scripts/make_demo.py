@@ -5,12 +5,13 @@ The task is to add two numbers of two digits and to answer as
     <think>8+7=15 3+4+1=8</think><answer>85</answer>
 
 which is column addition: ones, then tens with the carry. The model is a byte-level Llama with about
-250,000 parameters. A supervised warm start shows it the right shape and the right answer only half
-of the time each, so that it knows how to add but earns about 0.9 of the 2 points it could, and
-GRPO has something to do. No problem of `train.jsonl` or `heldout.jsonl` is seen by the warm start.
+250,000 parameters. A supervised warm start shows it the right shape half of the time and the right
+answer somewhat more often, so that it knows how to add but earns about 0.9 of the 2 points it
+could, and GRPO has something to do. The warm start sees no problem of `train.jsonl` or
+`heldout.jsonl`, neither as it stands nor with its terms swapped.
 
-Takes about two minutes on one CPU core. The same machine and library versions give the same bytes;
-another CPU type may round differently in the last bits of the weights.
+Takes about three minutes on one CPU core. The same machine and library versions give the same
+bytes; another CPU type may round the last bits of the weights differently.
 """
 
 import argparse
@@ -38,7 +39,7 @@ BATCH_SIZE = 128
 PEAK_LEARNING_RATE = 4e-3
 SHARE_WRONG_SHAPE = 0.5
 SHARE_WRONG_ANSWER = 0.4
-MAX_COMPLETION_TOKENS = 56  # the longest right completion has 51 bytes and the end token
+MAX_COMPLETION_TOKENS = 56  # the longest right completion has 50 bytes and the end token
 
 PAD, BOS, END = "<|pad|>", "<|begin|>", "<|end|>"
 ROLES = ("system", "user", "assistant")
