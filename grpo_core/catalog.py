@@ -12,8 +12,10 @@ import hashlib
 import importlib
 import importlib.util
 import inspect
+import logging
 import re
 import sys
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +27,11 @@ from packaging.utils import canonicalize_name
 from grpo_core.discovery import ENTRY_NAME, Plugin, PluginFilter, find_plugins, load
 from grpo_core.errors import NotSupportedYetError, PluginError, UnknownRewardError, listed, near
 from grpo_core.reward import RewardInfo, info_of, is_tagged, reward_name
+
+logger = logging.getLogger("grpo_core")
+
+# Names in allow and block lists that were warned of; each once a process.
+_warned: set[str] = set()
 
 # `attr` of module:attr and file.py:attr never holds a slash, so the forms cannot be confused.
 _INSTALLED = re.compile(r"(?:(?P<dist>[^:/\\]+):)?(?P<entry>[^:/\\]+)/(?P<reward>[^:/\\]+)")
@@ -79,7 +86,17 @@ class Catalog:
         Args:
             chosen: Which distributions may be used; default: what the environment says.
         """
+        chosen = PluginFilter.from_environment() if chosen is None else chosen
         self.plugins = find_plugins(chosen)
+        installed = {canonicalize_name(p.distribution) for p in self.plugins}
+        for name in sorted({*chosen.block, *(chosen.allow or ())} - installed - _warned):
+            # No error: one list serves machines on which not everything is installed.
+            _warned.add(name)
+            logger.warning(
+                "the lists of plugins name %r, which is not installed.%s",
+                name,
+                near(name, installed),
+            )
 
     def load_all(self) -> list[Plugin]:
         """Imports every plugin that may be used; returns all, with state and reason."""
@@ -270,6 +287,14 @@ def _from_path(use: str, folder: Path | None) -> Resolved:
     return Resolved(use, resolved.target, resolved.info, origin)
 
 
+def _raised(exc: BaseException) -> str:
+    """The exception and the line it came from; a syntax error names its line itself."""
+    frames = traceback.extract_tb(exc.__traceback__)
+    own = [f for f in frames if "importlib" not in f.filename and f.filename != __file__]
+    place = f" ({own[-1].filename}:{own[-1].lineno})" if own else ""
+    return f"{type(exc).__name__}: {exc}{place}"
+
+
 def _import_module(name: str, use: str) -> ModuleType:
     try:
         return importlib.import_module(name)
@@ -277,7 +302,7 @@ def _import_module(name: str, use: str) -> ModuleType:
         raise
     except BaseException as exc:  # the module is the user's; whatever it raises is the reason
         raise UnknownRewardError(
-            f"no reward {use!r}: module {name!r} cannot be imported: {type(exc).__name__}: {exc}"
+            f"no reward {use!r}: module {name!r} cannot be imported: {_raised(exc)}"
         ) from exc
 
 
@@ -304,6 +329,6 @@ def _import_file(path: Path, use: str) -> ModuleType:
         if isinstance(exc, KeyboardInterrupt):
             raise
         raise UnknownRewardError(
-            f"no reward {use!r}: {path} cannot be imported: {type(exc).__name__}: {exc}"
+            f"no reward {use!r}: {path} cannot be imported: {_raised(exc)}"
         ) from exc
     return module

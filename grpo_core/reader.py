@@ -40,7 +40,7 @@ NOT_YET = {
         "on_error",
         "on_timeout",
     ),
-    "train": ("max_failed", "batch_timeout_s"),
+    "train": ("max_failed", "batch_timeout_s", "resume_from_checkpoint"),
 }
 
 

@@ -371,3 +371,10 @@ def test_source_hash_of_a_package_changes_with_any_of_its_modules(site, catalog)
     assert found.source_hash != before
     (package / "words.py").write_text("WORDS = 1\n")
     assert found.source_hash == before
+
+
+def test_resolve_file_that_fails_names_the_line(tmp_path, catalog):
+    (tmp_path / "rewards.py").write_text("import os\n\nraise ValueError('no key')\n")
+
+    with pytest.raises(UnknownRewardError, match=r"ValueError: no key \(.*rewards\.py:3\)"):
+        catalog.resolve("rewards.py:r", folder=tmp_path)

@@ -291,7 +291,7 @@ def test_check_columns_names_what_tagged_and_untagged_lack():
 
     assert len(texts) == 2
     assert texts[0].startswith("rewards.a.inputs.answer: 'equals' reads column 'answer'")
-    assert texts[1].startswith("rewards.b: function 'b' has a parameter 'solution'")
+    assert texts[1].startswith("rewards.b: function 'needs' has a parameter 'solution'")
     assert composite.check_columns(["answer", "solution"]) == []
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from grpo_core.catalog import Catalog
 from grpo_core.discovery import PluginFilter, find_plugins
 
 
@@ -64,3 +65,17 @@ def test_find_reads_the_lists_from_the_environment(site, monkeypatch):
     states = {p.distribution: p.state for p in find_plugins()}
 
     assert (states["acme-rewards"], states["zeta-rewards"]) == ("found", "blocked")
+
+
+def test_catalog_misspelt_distribution_in_a_list_is_warned_of_once(site, caplog, monkeypatch):
+    site.install("grpo-reward-fake")
+    monkeypatch.setenv("GRPO_CORE_BLOCK", "grpo-reward-faek")
+
+    Catalog()
+    Catalog()
+
+    [record] = caplog.records
+    assert record.getMessage().startswith(
+        "the lists of plugins name 'grpo-reward-faek', which is not installed. Did you mean "
+        "'grpo-reward-fake'"
+    )

@@ -7,7 +7,9 @@ registered here; what it needs beyond the core is imported inside that function.
 from __future__ import annotations
 
 import io
+import os
 import sys
+import traceback
 from typing import Annotated
 
 import typer
@@ -15,6 +17,9 @@ import typer
 import grpo_core
 from grpo_core.cli import demo, plugins, score, train
 from grpo_core.errors import GrpoError
+
+# Set it to see where an error came from.
+TRACEBACK_VARIABLE = "GRPO_CORE_TRACEBACK"
 
 app = typer.Typer(
     name="grpo",
@@ -58,6 +63,8 @@ def main() -> None:
         app()
     except GrpoError as exc:
         print(f"error: {exc}", file=sys.stderr)
+        if os.environ.get(TRACEBACK_VARIABLE):
+            traceback.print_exception(exc)
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -122,6 +122,19 @@ class TrlFunction:
                     )
                 ]
             )
+        names = [p.name for p in parameters]
+        first = next(iter(parameters), None)
+        if first is not None and first.name == "completion" and "completions" not in names:
+            # TRL has no such argument; a column of that name would be taken for the completions.
+            raise ConfigError(
+                [
+                    Problem(
+                        where,
+                        f"{_name(function)} takes one completion, as tagged rewards do; put "
+                        f"@reward above it (TRL-style functions take a list `completions`)",
+                    )
+                ]
+            )
         self.takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters)
         self.wanted = tuple(
             p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
@@ -135,7 +148,7 @@ class TrlFunction:
         return [
             Problem(
                 where,
-                f"function {self.name!r} has a parameter {name!r} that is neither a column nor an "
+                f"{_name(self.function)} has a parameter {name!r} that is neither a column nor an "
                 f"argument of TRL.{near(name, [*columns, *TRL_ARGUMENTS])} Columns are "
                 f"{listed(columns)}; TRL's arguments are {listed(TRL_ARGUMENTS)}. Rename it or "
                 f"give it a default.",
@@ -242,3 +255,7 @@ def _unpartial(function: Callable[..., Any]) -> Callable[..., Any]:
     while isinstance(function, functools.partial):
         function = function.func
     return function
+
+
+def _name(function: Callable[..., Any]) -> str:
+    return f"function {getattr(function, '__name__', type(function).__name__)!r}"

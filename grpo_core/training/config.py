@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -84,6 +85,8 @@ class GRPOConfig(trl.GRPOConfig):  # type: ignore[misc]  # trl is untyped
             if name not in given and value != _FIELDS[name].default
         }
         given = {**DEFAULTS, **given}
+        if wrong := value_problems(given):
+            raise ConfigError(wrong, "GRPOConfig")
         if given.get("activation_checkpointing") is not None:
             given.setdefault("gradient_checkpointing", given["activation_checkpointing"])
         _settle_on_cpu(given)
@@ -133,7 +136,71 @@ def train_problems(train: Mapping[str, Any]) -> list[Problem]:
             problems.append(Problem(where, problem.message))
         else:
             problems += _type_problem(where, _FIELDS[name].type, value)
+    named = {p.where for p in problems}
+    return problems + [p for p in value_problems(train, "train.") if p.where not in named]
+
+
+def value_problems(given: Mapping[str, Any], where: str = "") -> list[Problem]:
+    """Values that no run can be trained with, though their type is right.
+
+    TRL and transformers take most of them and fail in the middle of a step, or train nothing.
+
+    Args:
+        given: Fields by name; kl_coef and clip_range may stand for beta and epsilon.
+        where: Put in front of the fields' names.
+    """
+    problems = []
+    for name, (expected, is_good) in _VALUES.items():
+        value = given.get(name)
+        if isinstance(value, int | float | str) and not is_good(value):
+            problems.append(Problem(where + name, f"expected {expected}, got {value!r}"))
+    steps, epochs = given.get("max_steps", -1), given.get("num_train_epochs", 1)
+    if isinstance(steps, int) and steps == 0:
+        problems.append(
+            Problem(where + "max_steps", "expected at least 1, or -1 for epochs; got 0")
+        )
+    if isinstance(epochs, int | float) and not epochs > 0 and not (steps or 0) > 0:
+        problems.append(Problem(where + "num_train_epochs", f"expected above 0, got {epochs!r}"))
     return problems
+
+
+def _at_least(low: float) -> tuple[str, Callable[[Any], bool]]:
+    return f"a finite number, at least {low}", lambda v: _finite(v) and v >= low
+
+
+def _above(low: float) -> tuple[str, Callable[[Any], bool]]:
+    return f"a finite number above {low}", lambda v: _finite(v) and v > low
+
+
+def _among(*choices: Any) -> tuple[str, Callable[[Any], bool]]:
+    return "one of " + ", ".join(map(repr, choices)), lambda v: v in choices
+
+
+def _finite(value: Any) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)
+
+
+_VALUES: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    **{name: _at_least(0) for name in ("kl_coef", "beta", "learning_rate", "weight_decay", "seed")},
+    **{name: _above(0) for name in ("temperature", "clip_range", "epsilon")},
+    **{
+        name: _at_least(1)
+        for name in (
+            "per_device_train_batch_size",
+            "per_device_eval_batch_size",
+            "gradient_accumulation_steps",
+            "max_completion_length",
+            "num_generations",
+            "num_iterations",
+            "steps_per_generation",
+        )
+    },
+    "scale_rewards": _among("group", "batch", "none", True, False),
+    "multi_objective_aggregation": _among("sum_then_normalize", "normalize_then_sum"),
+    "importance_sampling_level": _among("token", "sequence"),
+    # Those of TRL 1.16; it learns of a wrong one only after the first generation.
+    "loss_type": _among("grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo"),
+}
 
 
 def _unknown_field(name: str) -> Problem | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from grpo_core.catalog import Catalog
 from grpo_core.composite import CompositeReward
 from grpo_core.config import validate
 from grpo_core.dataset import columns_of, read_jsonl, to_columns, with_prompts
-from grpo_core.errors import ConfigError, DataError, Problem
+from grpo_core.errors import ConfigError, DataError, GrpoError, Problem
 from grpo_core.reader import Draft
 from grpo_core.record import RunDir, file_sha256, next_free
 from grpo_core.sections import DataSection, ModelSection, RunConfig
@@ -137,22 +138,36 @@ def train_run(
     tokenizer = _load_tokenizer(name, source)
     run = RunDir(run_path(config))
     run.write_config(_resolved(config))
-    args.model_init_kwargs = _model_arguments(config.model)
-    trainer = GRPOTrainer(
-        name,
-        composite,
-        args,
-        dataset,
-        tokenizer=tokenizer,
-        callbacks=[ProgressLine(composite.names, write)],
-        run_dir=run,
-        manifest={"config": _resolved(config), "data": _fingerprint(config, len(dataset))},
-        peft_config=_lora(config.model),
-    )
+    args.model_init_kwargs = {**(args.model_init_kwargs or {}), **_model_arguments(config.model)}
+    try:
+        trainer = GRPOTrainer(
+            name,
+            composite,
+            args,
+            dataset,
+            tokenizer=tokenizer,
+            callbacks=[ProgressLine(composite.names, write)],
+            run_dir=run,
+            manifest={"config": _resolved(config), "data": _fingerprint(config, len(dataset))},
+            peft_config=_lora(config.model),
+        )
+    except Exception as exc:
+        # Nothing was trained: the name of the run stays free for the repaired config. Whatever
+        # the libraries refuse here (a missing package, weights, a device) is the config's fault.
+        shutil.rmtree(run.path)
+        if isinstance(exc, GrpoError):
+            raise
+        raise ConfigError(
+            f"the trainer refuses what {config.source} asks for: {type(exc).__name__}: {exc}"
+        ) from exc
     trainer.remove_callback(PrinterCallback)
     if before is not None:
         before(trainer)
-    trainer.train()
+    try:
+        trainer.train()
+    except KeyboardInterrupt:
+        write(f"interrupted after step {trainer.state.global_step}; run: {run.path}")
+        raise
     model = run.path / "model"
     trainer.save_model(str(model))
     return TrainedRun(run.path, model, trainer)

@@ -8,6 +8,7 @@ tokenizer, the group size, train or eval) a callback learns when the trainer is 
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ from grpo_core.errors import ConfigError, GrpoError, NotSupportedYetError, Probl
 from grpo_core.scoring.trl_style import TRL_ARGUMENTS, TrlBatch
 from grpo_core.table import FloatArray, ScoreTable
 from grpo_core.training.completions import CompletionBuilder
+
+logger = logging.getLogger("grpo_core")
 
 # In front of the names of columns that TRL would drop or crash on.
 RENAMED = "grpo_column_"
@@ -58,12 +61,13 @@ class Seam:
         """Keeps the rewards and the settings that decide how they are combined."""
         self.composite = composite
         self.aggregate = args.multi_objective_aggregation
+        self._silent: set[str] = set()
         self._host: _Host | None = None
         self._lock = threading.Lock()
         self._batch: object = None
         self._values: FloatArray | None = None
         self._error: GrpoError | None = None
-        self._left: set[int] = set()
+        self._next = 0
 
     def attach(self, args: trl.GRPOConfig, model: Any, tokenizer: Any) -> None:
         """Learns what TRL does not tell reward functions.
@@ -77,6 +81,8 @@ class Seam:
                 f"training on {args.world_size} processes is not supported yet; start one"
             )
         _check_weights(args, self.composite)
+        # The trainer's own, should it have been given other args than `to_trl`.
+        self.aggregate = args.multi_objective_aggregation
         tokenizer = getattr(tokenizer, "tokenizer", tokenizer)  # a processor holds one
         self._host = _Host(
             model,
@@ -101,17 +107,24 @@ class Seam:
         with self._lock:
             # The same list object means the same batch; keeping it keeps its identity from being
             # given to another list.
-            if self._batch is not completion_ids or k not in self._left:
+            if self._batch is not completion_ids:
                 self._batch, self._values, self._error = completion_ids, None, None
-                self._left = set(range(len(self.composite.names)))
+                self._next = 0
                 try:
                     self._values = self._evaluate(prompts, completions, completion_ids, further)
                 except GrpoError as exc:
                     self._error = exc
-            self._left.discard(k)
+            if k != self._next:
+                # TRL goes by position: its weights would be those of other rewards.
+                raise ConfigError(
+                    f"the trainer called the function of reward {self.composite.names[k]!r} where "
+                    f"{self.composite.names[self._next]!r} was expected; pass all of "
+                    f"rewards.reward_funcs in their order, other functions behind them"
+                )
             error, values = self._error, self._values
-            if not self._left:
-                self._batch = None
+            self._next += 1
+            if self._next == len(self.composite.names):
+                self._batch, self._next = None, 0
         if error is not None:
             raise error
         assert values is not None
@@ -142,11 +155,25 @@ class Seam:
             TrlBatch(prompts, completions, rows, {**arguments, "completion_ids": completion_ids}),
         )
         _raise_faults(self.composite, table)
+        self._warn_of_silence(table)
         values = self.composite.effective(table, group_size, self.aggregate)
         if log := further.get("log_metric"):
             for name, value in self._metrics(table, values, group_size).items():
                 log(name, value)
         return values
+
+    def _warn_of_silence(self, table: ScoreTable) -> None:
+        """Says once of a reward that it gave no value for a whole batch, and why."""
+        for k, name in enumerate(table.names):
+            if name not in self._silent and not table.share(k, "scored"):
+                self._silent.add(name)
+                reason = next((o.reason for o in table.outcomes[k] if o.reason), "it returned None")
+                logger.warning(
+                    "reward %r gave no value for any of the %d completions of a batch: %s",
+                    name,
+                    table.n_rows,
+                    reason,
+                )
 
     def _metrics(self, table: ScoreTable, values: FloatArray, group_size: int) -> dict[str, float]:
         metrics: dict[str, float] = {}
@@ -223,6 +250,11 @@ def to_trl(composite: CompositeReward, args: trl.GRPOConfig) -> TrlRewards:
     Raises:
         ConfigError: `args.reward_weights` differs from the composite's weights.
     """
+    if not isinstance(composite, CompositeReward):
+        raise ConfigError(
+            f"to_trl takes a CompositeReward, got {type(composite).__name__}; write "
+            f"to_trl(CompositeReward({{name: reward}}), args)"
+        )
     if args.reward_weights is None and not (composite.weights == 1.0).all():
         args.reward_weights = composite.weights.tolist()
     _check_weights(args, composite)
@@ -260,7 +292,10 @@ def _raise_faults(composite: CompositeReward, table: ScoreTable) -> None:
         if not cells:
             continue
         lines.append(f"reward {entry.label} failed on {len(cells)} of {table.n_rows} completions:")
-        lines += [f"  row {row}: {outcome.reason}" for row, outcome in cells[:3]]
+        if len(cells) > 1 and len({outcome.reason for _, outcome in cells}) == 1:
+            lines.append(f"  rows {cells[0][0]} to {cells[-1][0]}: {cells[0][1].reason}")
+        else:
+            lines += [f"  row {row}: {outcome.reason}" for row, outcome in cells[:3]]
     raise RewardError("\n".join(lines))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import trl
 from peft import PeftModel
-from transformers import PreTrainedModel
+from transformers import AutoProcessor, PreTrainedModel
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 
 from grpo_core.catalog import Catalog
@@ -20,6 +20,7 @@ from grpo_core.scoring.trl_style import TRL_ARGUMENTS
 from grpo_core.sections import RewardSection
 from grpo_core.training.callbacks import RecordCallback
 from grpo_core.training.config import GRPOConfig
+from grpo_core.training.prompts import check_prompts
 from grpo_core.training.reference import same_as_saved, save_reference
 from grpo_core.training.seam import RENAMED, to_trl
 
@@ -79,16 +80,22 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
         config = _one_of("config", config, "args", args)
         tokenizer = _one_of("tokenizer", tokenizer, "processing_class", processing_class)
         config = GRPOConfig(output_dir="grpo-output") if config is None else config
+        _check_kinds(config, train_dataset, kwargs)
         if reward_weights is None:
             reward_weights = config.reward_weights
         self.composite = _composite(reward_funcs, reward_weights)
         config.reward_weights = self.composite.weights.tolist()
         check_data(self.composite, config, train_dataset)
+        check_prompts(train_dataset, tokenizer, config.chat_template_kwargs)
         self._run = run_dir
         self._output_dir = Path(config.output_dir)
         self._manifest = dict(manifest or {})
         rewards = to_trl(self.composite, config)
-        original = _point_to_reference(model, config, kwargs, self.run_dir)
+        original = None
+        if _needs_reference(model, config, kwargs):
+            tokenizer = _own_tokenizer(model) if tokenizer is None else tokenizer
+            original = str(model.config._name_or_path)
+            save_reference(model, self.run_dir().path / "reference")
         try:
             super().__init__(
                 model=model,
@@ -140,15 +147,25 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
         try:
             return super().train(*args, **kwargs)
         except RewardError as exc:
-            step = self.state.global_step
-            checkpoint = self._output_dir / f"{PREFIX_CHECKPOINT_DIR}-{step}"
-            if not checkpoint.exists():
-                self._save_checkpoint(self.model, trial=None)
-            if self._run is not None:
-                self._run.close()
+            checkpoint = self._save_stopped()
             raise RewardError(
-                f"{exc}\ntraining stopped after step {step}; checkpoint: {checkpoint}"
+                f"{exc}\ntraining stopped after step {self.state.global_step}; "
+                f"checkpoint: {checkpoint}"
             ) from exc
+
+    def _save_stopped(self) -> Path:
+        """Saves a checkpoint of the last whole step; returns its folder."""
+        name = f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}"
+        run = self.run_dir()
+        run.close()
+        # Another run of the script may have left a checkpoint of the same step there.
+        folder = run.path if (self._output_dir / name).exists() else self._output_dir
+        self.args.output_dir = str(folder)
+        try:
+            self._save_checkpoint(self.model, trial=None)
+        finally:
+            self.args.output_dir = str(self._output_dir)
+        return folder / name
 
 
 def _composite(
@@ -275,25 +292,42 @@ def _renamed(dataset: Any) -> Any:
     return dataset.rename_columns(taken) if taken else dataset
 
 
-def _point_to_reference(
-    model: Any, args: trl.GRPOConfig, kwargs: Mapping[str, Any], run_dir: Callable[[], RunDir]
-) -> str | None:
-    """Saves a changed model as the reference and points the model there while TRL loads it.
+def _needs_reference(model: Any, args: trl.GRPOConfig, kwargs: Mapping[str, Any]) -> bool:
+    """True if TRL would load another reference than the model as it is now."""
+    return (
+        isinstance(model, PreTrainedModel)
+        and not isinstance(model, PeftModel)
+        and bool(args.beta)
+        and kwargs.get("peft_config") is None
+        and not same_as_saved(model)
+    )
 
-    Returns:
-        Where the model pointed before, or None if nothing was changed.
-    """
-    if (
-        not isinstance(model, PreTrainedModel)
-        or isinstance(model, PeftModel)
-        or not args.beta
-        or kwargs.get("peft_config") is not None
-        or same_as_saved(model)
-    ):
-        return None
-    original = str(getattr(model.config, "_name_or_path", ""))
-    save_reference(model, run_dir().path / "reference")
-    return original
+
+def _own_tokenizer(model: PreTrainedModel) -> Any:
+    """The tokenizer of the model's folder or hub id, as TRL loads it."""
+    name = getattr(model.config, "_name_or_path", "")
+    try:
+        return AutoProcessor.from_pretrained(  # type: ignore[no-untyped-call]  # transformers'
+            name, truncation_side="left", padding_side="left"
+        )
+    except (OSError, ValueError) as exc:
+        raise ConfigError(
+            f"the model {name!r} comes with no tokenizer that can be loaded; give tokenizer=…"
+        ) from exc
+
+
+def _check_kinds(config: Any, dataset: Any, kwargs: Mapping[str, Any]) -> None:
+    if not isinstance(config, trl.GRPOConfig):
+        raise ConfigError(
+            f"config must be a GRPOConfig, got {type(config).__name__}; write GRPOConfig(…)"
+        )
+    if dataset is None and kwargs.get("environment_factory") is None:
+        raise ConfigError("train_dataset is missing")
+    if isinstance(dataset, list | tuple | str | Mapping):
+        raise ConfigError(
+            f"train_dataset must be a datasets.Dataset, got {type(dataset).__name__}; write "
+            f"Dataset.from_list(rows), or give a file's path to `grpo train`"
+        )
 
 
 def _length(dataset: Any) -> int | None:

@@ -117,8 +117,17 @@ def test_call_column_completion_arrives_only_by_name():
 
     assert "completion" not in seen
     assert values(
-        lambda completion: [len(c) for c in completion], TrlBatch(["p"], ["c"], rows, {})
+        lambda completions, completion: [len(c) for c in completion],
+        TrlBatch(["p"], ["c"], rows, {}),
     ) == [4.0]
+
+
+def test_function_of_one_completion_says_to_put_reward_above_it():
+    def loads(completion, answer):
+        return 0.0
+
+    with pytest.raises(ConfigError, match=r"function 'loads' takes one completion.* put @reward"):
+        TrlFunction(loads, "good")
 
 
 def test_call_rows_of_unequal_columns_give_none():
@@ -297,13 +306,16 @@ def test_function_without_a_signature_is_refused():
 
 
 def test_problems_parameter_that_nothing_fills_is_named_with_near_names():
-    function = TrlFunction(lambda completion, answer, solution=None, **kwargs: [1.0], "f")
+    def judge(completion_text, answer, solution=None, **kwargs):
+        return [1.0]
+
+    function = TrlFunction(judge, "f")
 
     (problem,) = function.problems(["prompt", "answer"], "rewards.f")
 
     assert problem.where == "rewards.f"
     assert (
-        "function 'f' has a parameter 'completion' that is neither a column nor an argument "
+        "function 'judge' has a parameter 'completion_text' that is neither a column nor an "
         in (problem.message)
     )
     assert "Did you mean 'completions'" in problem.message

@@ -117,6 +117,20 @@ def test_config_takes_activation_checkpointing_by_either_name(tmp_path):
         ({"output_dir": "x"}, "is set by [run] dir"),
         ({"reward_weights": [1.0]}, "is set by each reward's weight"),
         ({"bf16": "yes"}, "got 'yes'"),
+        ({"kl_coef": -1.0}, "expected a finite number, at least 0, got -1.0"),
+        ({"beta": float("nan")}, "expected a finite number, at least 0, got nan"),
+        ({"clip_range": 0}, "expected a finite number above 0, got 0"),
+        ({"temperature": 0.0}, "expected a finite number above 0, got 0.0"),
+        ({"learning_rate": -1.0}, "expected a finite number, at least 0, got -1.0"),
+        ({"seed": -1}, "expected a finite number, at least 0, got -1"),
+        ({"num_iterations": 0}, "expected a finite number, at least 1, got 0"),
+        ({"num_generations": 0}, "expected a finite number, at least 1, got 0"),
+        ({"max_completion_length": 0}, "expected a finite number, at least 1, got 0"),
+        ({"max_steps": 0}, "expected at least 1, or -1 for epochs; got 0"),
+        ({"num_train_epochs": 0}, "expected above 0, got 0"),
+        ({"scale_rewards": "grup"}, "expected one of 'group', 'batch', 'none', True, False"),
+        ({"loss_type": "foo"}, "expected one of 'grpo', 'bnpo'"),
+        ({"multi_objective_aggregation": "x"}, "expected one of 'sum_then_normalize'"),
     ],
 )
 def test_train_problems_name_the_field(train, said):
@@ -137,3 +151,20 @@ def test_train_problems_name_the_field(train, said):
 )
 def test_train_problems_good_values_give_none(train):
     assert train_problems(train) == []
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"kl_coef": -1.0}, {"num_generations": 0}, {"per_device_train_batch_size": "8"}]
+)
+def test_config_value_that_cannot_train_is_an_error(tmp_path, wrong):
+    with pytest.raises(ConfigError, match=f"{next(iter(wrong)).replace('kl_coef', 'beta')}"):
+        GRPOConfig(output_dir=str(tmp_path), **wrong)
+
+
+def test_config_loss_types_are_those_of_the_installed_trl(tmp_path):
+    """A loss that TRL learns must not be refused here: its help text lists them."""
+    listed = trl.GRPOConfig.__dataclass_fields__["loss_type"].metadata["help"]
+
+    named = {name for name in module._VALUES["loss_type"][0].split("'") if f"`{name}`" in listed}
+    offered = {word.strip("`'\".,:") for word in listed.split() if word.startswith("`'")}
+    assert offered <= {n for n in module._VALUES["loss_type"][0].split("'")}, (named, offered)

@@ -236,7 +236,7 @@ def test_train_fault_of_a_reward_exits_1_with_a_checkpoint(project):
 
     assert result.exit_code == 1
     assert "reward 'correct' (file " in result.output
-    assert "row 0: raised ValueError: no such judge" in result.output
+    assert "rows 0 to 7: raised ValueError: no such judge" in result.output
     assert "checkpoint: runs/first/checkpoints/checkpoint-0" in result.output
     assert (project / "runs/first/checkpoints/checkpoint-0/model.safetensors").is_file()
 
@@ -289,3 +289,49 @@ def test_train_reward_of_a_third_party_package_by_name(project, site):
     assert result.exit_code == 0, result.output
     manifest = json.loads((project / "runs/first/manifest.json").read_text())
     assert manifest["rewards"]["correct"]["distribution"] == "grpo-reward-fake"
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("train.resume_from_checkpoint=x", "train.resume_from_checkpoint: is not supported yet"),
+        ("train.num_generations=0", "train.num_generations: expected a finite number, at least 1"),
+        ("train.num_iterations=0", "train.num_iterations: expected a finite number, at least 1"),
+        ("model.attn=foo", "the trainer refuses what run.toml asks for: ValueError"),
+        ('model.lora={ target_modules = ["nope"] }', "the trainer refuses what run.toml asks"),
+        ("train.use_vllm=true", "the trainer refuses what run.toml asks for"),
+    ],
+)
+def test_train_setting_that_cannot_work_exits_2_and_leaves_no_run(
+    project, capsys, monkeypatch, setting, said
+):
+    code, error = fails(capsys, monkeypatch, "train", "run.toml", "--set", setting)
+
+    assert code == 2
+    assert said in error
+    assert "Traceback" not in error
+    assert not (project / "runs/first").exists()
+
+
+def test_train_traceback_is_there_for_who_asks(project, capsys, monkeypatch):
+    monkeypatch.setenv("GRPO_CORE_TRACEBACK", "1")
+
+    code, error = fails(capsys, monkeypatch, "train", "run.toml", "--set", "model.attn=foo")
+
+    assert code == 2
+    assert "Traceback (most recent call last)" in error
+
+
+def test_train_interrupted_says_where_the_run_is(project, capsys, monkeypatch):
+    (project / "rewards.py").write_text(
+        "def stop(completions):\n    raise KeyboardInterrupt\n", encoding="utf-8"
+    )
+
+    monkeypatch.setattr(
+        "sys.argv", ["grpo", "train", "run.toml", "--set", "rewards.correct.use=rewards.py:stop"]
+    )
+    with pytest.raises(SystemExit) as caught:
+        main()
+
+    assert caught.value.code == 130
+    assert "interrupted after step 0; run: runs/first" in capsys.readouterr().out

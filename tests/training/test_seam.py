@@ -10,7 +10,7 @@ import trl
 from tiny_model import make_model, make_tokenizer
 from transformers import TrainerCallback
 
-from grpo_core import Completion, CompositeReward, Fail, Score, reward, to_trl
+from grpo_core import Completion, CompositeReward, Fail, Score, Skip, reward, to_trl
 from grpo_core.errors import ConfigError, RewardError
 
 
@@ -309,3 +309,59 @@ def test_seam_conflicting_processes_are_refused(small, monkeypatch):
         callback.on_init_end(
             args, None, None, model=make_model(), processing_class=make_tokenizer()
         )
+
+
+def test_to_trl_functions_in_another_order_are_an_error(texts, small):
+    args = trl.GRPOConfig(**small)
+    composite = CompositeReward({"a": {"use": count_digits, "weight": 0.5}, "b": is_short})
+    rewards = to_trl(composite, args)
+
+    with pytest.raises(ConfigError, match=r"of reward 'b' where 'a' was expected; pass all of"):
+        train(args, texts, reversed(rewards.reward_funcs), rewards.callbacks)
+
+
+def test_to_trl_of_a_list_says_what_to_write(small):
+    with pytest.raises(ConfigError, match="takes a CompositeReward, got list"):
+        to_trl([count_digits], trl.GRPOConfig(**small))
+
+
+def test_seam_aggregates_as_the_trainer_does(texts, small):
+    first = trl.GRPOConfig(**small)
+    second = trl.GRPOConfig(**small, multi_objective_aggregation="normalize_then_sum")
+    rewards = to_trl(CompositeReward({"a": count_digits}), first)
+
+    rewards.callbacks[0].on_init_end(
+        second, None, None, model=make_model(), processing_class=make_tokenizer()
+    )
+
+    assert rewards.callbacks[0].seam.aggregate == "normalize_then_sum"
+
+
+def test_seam_reward_without_any_value_is_said_once_with_the_reason(texts, small, caplog):
+    @reward
+    def silent(completion: Completion) -> Skip:
+        """Never applies."""
+        return Skip("no gold here")
+
+    args = trl.GRPOConfig(**small)
+    rewards = to_trl(CompositeReward({"silent": silent, "digits": count_digits}), args)
+    train(args, texts, rewards.reward_funcs, rewards.callbacks)
+
+    said = [r.getMessage() for r in caplog.records if r.name == "grpo_core"]
+    assert said == [
+        "reward 'silent' gave no value for any of the 8 completions of a batch: no gold here"
+    ]
+
+
+def test_seam_one_fault_of_a_whole_call_is_told_once(texts, small):
+    def short(completions, **kwargs):
+        return [1.0]
+
+    args = trl.GRPOConfig(**small)
+    rewards = to_trl(CompositeReward({"short": short}), args)
+
+    with pytest.raises(RewardError) as caught:
+        train(args, texts, rewards.reward_funcs, rewards.callbacks)
+    assert str(caught.value).splitlines()[1:] == [
+        "  rows 0 to 7: returned 1 values for 8 completions; return one for each, in order"
+    ]

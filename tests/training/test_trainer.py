@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 import trl
+from datasets import Dataset
 from peft import LoraConfig
 from tiny_model import make_model, make_tokenizer
 
@@ -206,7 +207,7 @@ def test_trainer_fault_stops_with_checkpoint_of_the_last_whole_step(texts, small
     text = str(caught.value)
     assert "'later' (function in" in text
     assert "failed on 8 of 8 completions" in text
-    assert "row 0: raised ValueError: the judge is tired (" in text
+    assert "rows 0 to 7: raised ValueError: the judge is tired (" in text
     checkpoint = Path(small["output_dir"]) / "checkpoint-1"
     assert f"training stopped after step 1; checkpoint: {checkpoint}" in text
     assert (checkpoint / "model.safetensors").is_file()
@@ -283,3 +284,70 @@ def test_trainer_takes_a_composite(texts, small):
     assert trainer.composite is composite
     with pytest.raises(ConfigError, match="give the weights in CompositeReward"):
         trainer_of(composite, texts, small, reward_weights=[1.0])
+
+
+def test_trainer_fault_never_leaves_another_runs_checkpoint(texts, small):
+    checkpoints = []
+    for seed in (1, 2):
+
+        def broken(completions, **kwargs):
+            raise ValueError("no")
+
+        trainer = trainer_of([broken], texts, {**small, "seed": seed})
+        with pytest.raises(RewardError) as caught:
+            trainer.train()
+        checkpoints.append(str(caught.value).rsplit("checkpoint: ", 1)[1])
+
+    out = Path(small["output_dir"])
+    assert checkpoints == [str(out / "checkpoint-0"), str(out / "run-002" / "checkpoint-0")]
+    assert (out / "run-002/checkpoint-0/model.safetensors").is_file()
+    assert trainer.args.output_dir == str(out)
+
+
+def test_trainer_changed_model_without_tokenizer_loads_its_own(texts, small, model_folder):
+    model = make_model().from_pretrained(model_folder)
+    with torch.no_grad():
+        model.lm_head.weight.add_(0.25)
+    small["beta"] = 0.1
+
+    trainer = GRPOTrainer(model, [lengths], GRPOConfig(**small), texts)
+
+    assert trainer.processing_class.pad_token == "<pad>"
+
+
+def test_trainer_model_without_folder_and_tokenizer_says_to_give_one(texts, small):
+    small["beta"] = 0.1
+
+    with pytest.raises(ConfigError, match="comes with no tokenizer that can be loaded"):
+        GRPOTrainer(make_model(), [lengths], GRPOConfig(**small), texts)
+    assert not (Path(small["output_dir"]) / "run-001").exists()
+
+
+@pytest.mark.parametrize(
+    ("config", "dataset", "said"),
+    [
+        ({"learning_rate": 1}, "texts", "config must be a GRPOConfig, got dict"),
+        (None, None, "train_dataset is missing"),
+        (None, [{"prompt": "x"}], "must be a datasets.Dataset, got list"),
+    ],
+)
+def test_trainer_arguments_of_another_kind(request, small, config, dataset, said):
+    dataset = request.getfixturevalue(dataset) if isinstance(dataset, str) else dataset
+    with pytest.raises(ConfigError, match=said):
+        trainer_of([zeros], dataset, small, config=config)
+
+
+@pytest.mark.parametrize(
+    "prompt", ["", [], None, [{"role": "user"}], [{"role": "user", "content": None}]]
+)
+def test_trainer_prompt_that_cannot_be_used_names_the_row(small, prompt):
+    good = [{"role": "user", "content": "1+1="}] if isinstance(prompt, list) else "1+1="
+    dataset = Dataset.from_dict({"prompt": [good, good, good, prompt]})
+
+    with pytest.raises(ConfigError, match="train_dataset, row 3"):
+        trainer_of([zeros], dataset, small)
+
+
+def test_trainer_column_of_pictures_beside_texts_names_the_column(texts, small):
+    with pytest.raises(ConfigError, match=r"column 'images'.*rename the column"):
+        trainer_of([zeros], texts.add_column("images", ["a"] * 8), small)
