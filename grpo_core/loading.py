@@ -148,7 +148,7 @@ def _split(part: Part, fraction: float, seed: int, problems: list[Problem]) -> R
     n = part.fingerprint["rows"]
     out = held_out(n, fraction, seed)
     if len(out) == n:
-        text = f"would hold out all {n} rows of the data; make it smaller or add rows"
+        text = f"would hold out every row (there are {n}); make it smaller or add rows"
         problems.append(Problem("eval.fraction", text))
         return RunData(part, None, problems)
     chosen = set(out)

@@ -74,11 +74,9 @@ def locate(path: str, folder: Path) -> Located:
         DataError: It looks like a path and leads nowhere, or looks like nothing known.
     """
     place = folder / Path(path).expanduser()
-    try:
-        exists = os.path.lexists(place)
-    except ValueError as exc:
-        raise DataError(f"there can be no data file {path!r}: {exc}") from exc
-    if exists:
+    if "\0" in path:
+        raise DataError(f"there can be no data file {path!r}")
+    if os.path.lexists(place):
         if not place.is_dir():
             return Located("file", str(place))
         saved = any(all((place / name).is_file() for name in names) for names in _SAVED)
