@@ -84,20 +84,19 @@ class InputPlan:
                     )
                 continue
             value = row[source.column]
-            if source.decode and isinstance(value, str):
-                try:
+            try:
+                if source.decode and isinstance(value, str):
                     value = _decoded(value, source.containers)
-                except (ValueError, TypeError, RecursionError) as exc:
-                    return Outcome(
-                        None,
-                        "failed",
-                        f"input {source.input!r}: column {source.column!r} holds no JSON of the "
-                        f"declared type: {exc}",
-                    )
-            else:
-                value = own_copy(value)
-                if isinstance(value, list):  # of a column that Arrow keeps
-                    value = _contained(value, source.containers)
+                else:
+                    # A list of a column that Arrow keeps may be declared as a tuple or set.
+                    value = _contained(own_copy(value), source.containers)
+            except (ValueError, TypeError, RecursionError) as exc:
+                return Outcome(
+                    None,
+                    "failed",
+                    f"input {source.input!r}: column {source.column!r} holds no JSON of the "
+                    f"declared type: {exc}",
+                )
             if value is None and not source.takes_none:
                 if not source.required:
                     continue

@@ -245,3 +245,27 @@ def test_columns_of_prompts_with_texts_and_blocks_name_two_rows():
     assert column_error(CHAT, CHAT, blocks, name="prompt") == (
         "the prompts' contents are texts (row 0) and lists of blocks (row 2); make them of one kind"
     )
+
+
+def test_errors_name_the_section_and_the_place_that_are_given():
+    def place(i):
+        return f"d.jsonl, line {i + 5}"
+
+    with pytest.raises(DataError) as caught:
+        with_prompts([{"q": "x"}, {"q": None}], template="{q}", where="eval", place=place)
+    assert str(caught.value) == "eval.template: d.jsonl, line 6 has no value in column 'q'"
+
+    with pytest.raises(DataError) as caught:
+        to_columns([{"x": 1}, {"x": "a"}], place)
+    assert "d.jsonl, line 5 holds 1 (number), d.jsonl, line 6 holds 'a' (str)" in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [{"a": float("nan")}, {"a": b"x"}, {"a": {1, 2}}])
+def test_columns_of_nested_values_that_json_does_not_have_name_the_row(value):
+    assert column_error(None, value).startswith(
+        "column 'x', row 1: expected what JSON can hold, got {'a': "
+    )
+
+
+def test_prompt_that_is_empty_is_refused_under_a_system_message_too():
+    assert error([{"prompt": ""}], system="S") == "row 0: the prompt is empty; leave the row out"

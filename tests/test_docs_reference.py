@@ -22,6 +22,7 @@ from grpo_core.config import REFUSED_NAMES
 from grpo_core.reader import NOT_YET
 from grpo_core.sections import (
     DataSection,
+    EvalSection,
     LoraSection,
     ModelSection,
     PluginsSection,
@@ -40,6 +41,7 @@ SECTIONS: dict[str, type[Section]] = {
     "[model]": ModelSection,
     "[model.lora]": LoraSection,
     "[data]": DataSection,
+    "[eval]": EvalSection,
     "[rewards.NAME]": RewardSection,
     "[run]": RunSection,
     "[plugins]": PluginsSection,
