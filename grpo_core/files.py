@@ -142,18 +142,19 @@ def _jsonl(path: Path) -> Rows:
         # Lines of bytes end at \n alone: JSON strings may hold U+2028 and its like.
         for number, line in enumerate(file, start=1):
             text = _text(path, line.removeprefix(codecs.BOM_UTF8) if number == 1 else line, number)
-            if not text.strip():
+            text = text.strip(" \t\r\n")
+            if not text:
                 continue
             place = Place(label, number)
             try:
                 row = _parsed(text)
             except (ValueError, RecursionError) as exc:
                 raise DataError(
-                    f"{place}: expected a JSON object, got {shown(text.rstrip())} ({exc})"
+                    f"{place}: expected a JSON object, got {shown(text)} ({_reason(exc)})"
                     f"{_is_rather(path)}"
                 ) from None
             if not isinstance(row, dict):
-                raise DataError(f"{place}: expected a JSON object, got {shown(text.rstrip())}")
+                raise DataError(f"{place}: expected a JSON object, got {shown(text)}")
             yield place, row
 
 
@@ -274,6 +275,13 @@ def _is_rather(path: Path) -> str:
     if start.lstrip()[:1] in (b"{", b"[") and path.suffix.lower() == ".parquet":
         return "; it is JSON: let its name end in .jsonl or .json"
     return ""
+
+
+def _reason(exc: Exception) -> str:
+    """What a line lacks to be JSON; the parser's own count of lines would only confuse."""
+    if isinstance(exc, json.JSONDecodeError):
+        return f"{exc.msg} at column {exc.colno}"
+    return str(exc)
 
 
 def _once(names: list[str], where: str) -> None:
