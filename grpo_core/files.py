@@ -182,6 +182,7 @@ def _json(path: Path) -> Rows:
 def _csv(path: Path) -> Rows:
     """Rows of texts under the names of the first line; an empty cell is None."""
     label = f"{path}, line"
+    csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))  # 128 KB would be too few
     with _opened(path) as file:
         lines = csv.reader(
             io.TextIOWrapper(file, encoding="utf-8-sig", newline=""),

@@ -102,6 +102,9 @@ def eval_problems(evaluation: EvalSection, data: DataSection | None, folder: Pat
     if evaluation.path is None and evaluation.split is None and evaluation.name is None:
         text = "says no rows: give fraction = 0.05 to hold some out, or path, or another split"
         return [Problem("eval", text)]
+    if data is not None and _same_rows(eval_source(evaluation, data), data):
+        text = "reads the rows that are trained on; give fraction = 0.05, or another path or split"
+        return [Problem("eval", text)]
     path = evaluation.path or (data.path if data is not None else "")
     try:
         hub = evaluation.split is None and locate(path, folder).kind == "hub"
@@ -111,6 +114,10 @@ def eval_problems(evaluation: EvalSection, data: DataSection | None, folder: Pat
         text = f'is missing: say which split of {path!r} to evaluate on, such as "test"'
         return [Problem("eval.split", text)]
     return []
+
+
+def _same_rows(one: DataSection, other: DataSection) -> bool:
+    return (one.path, one.split, one.name) == (other.path, other.split, other.name)
 
 
 def _read(

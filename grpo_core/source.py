@@ -81,6 +81,11 @@ def locate(path: str, folder: Path) -> Located:
             return Located("file", str(place))
         saved = any(all((place / name).is_file() for name in names) for names in _SAVED)
         return Located("saved" if saved else "folder", str(place))
+    if "://" in path:
+        raise DataError(
+            f"{path!r} is a URL, and none is read; save it beside the config, or name a hub data "
+            f"set: <owner>/<name>"
+        )
     if is_function(path):
         return Located("function", path)
     if not _HUB_NAME.fullmatch(path) or _FILE_ENDING.search(path):
@@ -124,7 +129,8 @@ def load(section: DataSection, folder: Path, datasets: Datasets | None, where: s
     if found.kind in ("file", "folder"):
         loaded = _from_files(found, section)
     elif found.kind == "function":
-        made = call_function(found.path, folder)
+        limit = section.limit if section.seed is None else None
+        made = call_function(found.path, folder, limit)
         loaded = _from_object(made, f"{found.path}, row", section, {"path": found.path})
     else:
         if datasets is None:

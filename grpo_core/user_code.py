@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
+import itertools
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,15 +23,16 @@ def is_function(path: str) -> bool:
     return _FUNCTION.fullmatch(path) is not None
 
 
-def call_function(path: str, folder: Path) -> Any:
+def call_function(path: str, folder: Path, limit: int | None = None) -> Any:
     """Calls a function without arguments; its module may lie beside the config.
 
     Args:
         path: `package.module:function` or `file.py:function`.
         folder: The config's folder.
+        limit: Most items to take of a generator, or of another iterable without length.
 
     Returns:
-        What it returns; a generator as a list.
+        What it returns; a generator as a list, since it is the user's code that runs in it.
 
     Raises:
         DataError: It cannot be imported, is not there or raises.
@@ -46,12 +48,12 @@ def call_function(path: str, folder: Path) -> Any:
                 f"{path}: {match['module']} has no function {match['name']!r}."
                 f"{near(match['name'], names)}"
             )
-        return _guarded(lambda: _drained(function()), f"{path} raised")
+        return _guarded(lambda: _drained(function(), limit), f"{path} raised")
 
 
-def _drained(made: Any) -> Any:
-    """A generator runs the user's code when it is read; that is now."""
-    return list(made) if isinstance(made, Iterator) else made
+def _drained(made: Any, limit: int | None) -> Any:
+    lazy = isinstance(made, Iterable) and not isinstance(made, Sized)
+    return list(itertools.islice(made, limit)) if lazy else made
 
 
 def _module(name: str, folder: Path, path: str) -> Any:
@@ -90,7 +92,9 @@ def _module(name: str, folder: Path, path: str) -> Any:
 def _guarded(call: Callable[[], Any], what: str) -> Any:
     try:
         return call()
-    except Exception as exc:  # the code is the user's; whatever it raises is the reason
+    except KeyboardInterrupt:
+        raise
+    except BaseException as exc:  # the code is the user's; whatever it raises is the reason
         raise DataError(f"{what}: {type(exc).__name__}: {exc}") from exc
 
 

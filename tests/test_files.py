@@ -181,6 +181,10 @@ def test_read_rows_of_a_huge_line_is_one_row(file):
     assert len(rows[0]["a"]) == 20_000_000
 
 
+def test_read_rows_of_a_huge_csv_cell_is_one_cell(file):
+    assert len(file("d.csv", b"a\n" + b"x" * 200_000 + b"\n")[1][0]["a"]) == 200_000
+
+
 def test_read_rows_of_a_huge_broken_line_says_little(refused):
     text = refused("d.jsonl", b'{"a": "' + b"x" * 20_000_000)
 

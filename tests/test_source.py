@@ -21,6 +21,19 @@ def rows():
 def generated():
     yield from ROWS
 
+def endless():
+    n = 0
+    while True:
+        yield {"prompt": str(n)}
+        n += 1
+
+def late():
+    yield {"prompt": "a"}
+    raise ValueError("no more")
+
+def leaves():
+    raise SystemExit(3)
+
 def text():
     return "x"
 
@@ -109,6 +122,8 @@ def test_locate_a_colon_and_a_name_is_a_function(folder, name):
         ("org/train.csv", "there is no data file org/train.csv"),
         ("./org/name", "there is no data file org/name"),
         ("../name", "there is no data file ../name"),
+        ("https://x.org/a.jsonl", "'https://x.org/a.jsonl' is a URL, and none is read; save it"),
+        ("hf://datasets/a", "'hf://datasets/a' is a URL, and none is read; save it beside"),
         ("a/b/c", "there is no data file a/b/c"),
         ("org/", "there is no data file org"),
         ("gsm8k", "there is no data file gsm8k; a hub name is <owner>/<name>"),
@@ -239,12 +254,18 @@ def test_load_function_beside_the_config_gives_its_rows(folder, name):
         ("my_rows:numbers", "my_rows:numbers, row 1: expected a dictionary with texts as keys, go"),
         ("my_rows:keys", "my_rows:keys, row 0: expected a dictionary with texts as keys, got {1:"),
         ("my_rows:raises", "my_rows:raises raised: RuntimeError: no disk"),
+        ("my_rows:late", "my_rows:late raised: ValueError: no more"),
+        ("my_rows:leaves", "my_rows:leaves raised: SystemExit: 3"),
         ("gone_at_all:rows", "gone_at_all:rows: gone_at_all cannot be imported: ModuleNotFoundEr"),
         ("gone.py:rows", "gone.py:rows: there is no file gone.py"),
     ],
 )
 def test_load_function_that_gives_no_rows_is_named(folder, name, said):
     assert error(folder, name).startswith(said)
+
+
+def test_load_function_is_asked_for_no_more_rows_than_the_limit(folder):
+    assert prompts(folder, "my_rows:endless", limit=3) == ["0", "1", "2"]
 
 
 def test_load_function_of_a_module_that_hides_the_one_beside_the_config_is_refused(folder):
