@@ -117,7 +117,9 @@ def eval_problems(evaluation: EvalSection, data: DataSection | None, folder: Pat
 
 
 def _same_rows(one: DataSection, other: DataSection) -> bool:
-    return (one.path, one.split, one.name) == (other.path, other.split, other.name)
+    # Without a split the training rows are mostly those of "train".
+    mine, theirs = ((s.path, s.split or "train", s.name) for s in (one, other))
+    return mine == theirs
 
 
 def _read(
