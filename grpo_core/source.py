@@ -127,7 +127,10 @@ def load(section: DataSection, folder: Path, datasets: Datasets | None, where: s
     if section.name is not None and found.kind != "hub":
         raise DataError(f"{where}.name: only hub data sets have configurations; leave it out")
     if found.kind in ("file", "folder"):
-        loaded = _from_files(found, section)
+        try:
+            loaded = _from_files(found, section)
+        except OSError as exc:  # a folder that cannot be listed
+            raise DataError(f"{found.path} cannot be read: {exc.strerror or exc}") from exc
     elif found.kind == "function":
         limit = section.limit if section.seed is None else None
         made = call_function(found.path, folder, limit)

@@ -304,3 +304,12 @@ def test_load_split_or_configuration_of_a_file_is_refused(folder):
 def test_load_hub_name_without_the_library_names_the_extra(folder):
     with pytest.raises(MissingExtraError, match=r"reading org/name needs the extra 'train'"):
         load(DataSection(path="org/name"), folder, None, "data")
+
+
+def test_load_folder_that_cannot_be_listed_is_named(folder, monkeypatch):
+    def iterdir(path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "iterdir", iterdir)
+
+    assert error(folder, "data").endswith("data cannot be read: Permission denied")
