@@ -32,6 +32,40 @@ def batch_problems(train: Mapping[str, Any], world_size: int = 1) -> list[Proble
     return _of_batch(per_device, generations, batch, world_size)
 
 
+def eval_batch(train: Mapping[str, Any], generations: int) -> int:
+    """Completions per evaluation batch and process: whole groups, as many as a training step has.
+
+    Args:
+        train: The `[train]` table.
+        generations: Completions per prompt in an evaluation.
+    """
+    given = train.get("per_device_train_batch_size")
+    per_device = given if isinstance(given, int) else 8
+    return max(1, per_device // generations) * generations
+
+
+def eval_batch_problems(train: Mapping[str, Any], generations: int | None) -> list[Problem]:
+    """An evaluation batch that was given and does not hold whole groups.
+
+    Args:
+        train: The `[train]` table.
+        generations: Completions per prompt in an evaluation; default: as in training.
+    """
+    batch = train.get("per_device_eval_batch_size")
+    if generations is None:
+        generations = train.get("num_generations", 4)
+    if not isinstance(batch, int) or not isinstance(generations, int) or generations < 1:
+        return []  # not given, or of the wrong type; the trainer's own check names the field
+    if batch >= 1 and batch % generations == 0:
+        return []
+    valid = listed_numbers([generations, 2 * generations, 3 * generations])
+    text = (
+        f"expected a multiple of the {generations} completions per prompt of an evaluation, got "
+        f"{batch}; leave it out or set it to {valid}"
+    )
+    return [Problem("train.per_device_eval_batch_size", text)]
+
+
 def _of_steps(per_device: int, generations: int, steps: int, world_size: int) -> list[Problem]:
     batch = per_device * steps * world_size
     if generations > 1 and batch % generations == 0:

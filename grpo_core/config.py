@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from grpo_core.batch import batch_problems
+from grpo_core.batch import batch_problems, eval_batch_problems
 from grpo_core.catalog import Catalog, Resolved
 from grpo_core.errors import ConfigError, PluginError, Problem, UnknownRewardError
 from grpo_core.inputs import plan_inputs
@@ -21,24 +21,44 @@ from grpo_core.sections import RewardSection
 REFUSED_NAMES = ("prompt", "completion", "step", "advantage", "reward", "total", "image", "images")
 
 
-def validate(draft: Draft, catalog: Catalog, columns: Collection[str] | None) -> list[Problem]:
+def validate(
+    draft: Draft,
+    catalog: Catalog,
+    columns: Collection[str] | None,
+    eval_columns: Collection[str] | None = None,
+) -> list[Problem]:
     """Finds what is wrong: structure, names, options, inputs, weights, batch arithmetic.
 
     Args:
         draft: The config, as far as it could be read.
         catalog: The installed plugins.
         columns: The columns of the data, or None if it could not be read.
+        eval_columns: The columns of the evaluation's data, or None if there is none to look at.
     """
     problems = list(draft.problems)
-    for name, section in draft.rewards.items():
-        problems += check_reward(
-            section,
-            catalog,
-            where=f"rewards.{name}",
-            name=name,
-            columns=columns,
-            folder=draft.source.parent,
-        ).problems
+
+    def check(columns: Collection[str] | None) -> list[Problem]:
+        return [
+            problem
+            for name, section in draft.rewards.items()
+            for problem in check_reward(
+                section,
+                catalog,
+                where=f"rewards.{name}",
+                name=name,
+                columns=columns,
+                folder=draft.source.parent,
+            ).problems
+        ]
+
+    found = check(columns)
+    problems += found
+    if eval_columns is not None and set(eval_columns) != set(columns or ()):
+        problems += [
+            Problem(p.where, f"in the rows of [eval]: {p.message}")
+            for p in check(eval_columns)
+            if p not in found
+        ]
     spoilt = any(p.where.startswith("rewards") for p in draft.problems)
     problems += [
         p
@@ -47,6 +67,8 @@ def validate(draft: Draft, catalog: Catalog, columns: Collection[str] | None) ->
         if not (spoilt and p.where == "rewards")
     ]
     problems += batch_problems(draft.train)
+    if evaluation := draft.sections.get("eval"):
+        problems += eval_batch_problems(draft.train, evaluation.num_generations)
     return problems
 
 

@@ -84,18 +84,19 @@ class InputPlan:
                     )
                 continue
             value = row[source.column]
-            if source.decode and isinstance(value, str):
-                try:
+            try:
+                if source.decode and isinstance(value, str):
                     value = _decoded(value, source.containers)
-                except (ValueError, TypeError, RecursionError) as exc:
-                    return Outcome(
-                        None,
-                        "failed",
-                        f"input {source.input!r}: column {source.column!r} holds no JSON of the "
-                        f"declared type: {exc}",
-                    )
-            else:
-                value = own_copy(value)
+                else:
+                    # A list of a column that Arrow keeps may be declared as a tuple or set.
+                    value = _contained(own_copy(value), source.containers)
+            except (ValueError, TypeError, RecursionError) as exc:
+                return Outcome(
+                    None,
+                    "failed",
+                    f"input {source.input!r}: column {source.column!r} holds no JSON of the "
+                    f"declared type: {exc}",
+                )
             if value is None and not source.takes_none:
                 if not source.required:
                     continue
@@ -231,14 +232,20 @@ def _container(kind: Any) -> type | None:
 
 def _decoded(text: str, containers: Collection[type]) -> Any:
     value = json.loads(text, parse_constant=_no_constant)
+    value = _contained(value, containers)
     if value is None or not containers or type(value) in containers:
         return value
-    if isinstance(value, list):
+    expected = "object" if dict in containers else "array"
+    raise ValueError(f"expected an {expected}, got {_shown(text)}")
+
+
+def _contained(value: Any, containers: Collection[type]) -> Any:
+    """A list as the tuple or set that is declared; all else as it is."""
+    if isinstance(value, list) and list not in containers:
         for kind in containers:
             if kind is not dict:
                 return kind(value)
-    expected = "object" if dict in containers else "array"
-    raise ValueError(f"expected an {expected}, got {_shown(text)}")
+    return value
 
 
 def _no_constant(text: str) -> Any:

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from grpo_core.errors import ConfigError, Problem, listed, near
 from grpo_core.sections import (
     DataSection,
+    EvalSection,
     ModelSection,
     PluginsSection,
     RewardSection,
@@ -23,9 +24,8 @@ from grpo_core.sections import (
 
 # Keys of the design that this version refuses, by section.
 NOT_YET = {
-    "": ("eval", "record"),
+    "": ("record",),
     "model": ("quantization", "chat_template"),
-    "data": ("split", "name", "limit", "seed"),
     "rewards": (
         "transform",
         "requires",
@@ -50,8 +50,8 @@ class Draft:
 
     Attributes:
         source: The file.
-        sections: `[model]`, `[data]`, `[run]` and `[plugins]`, by name; None where one could not
-            be read, absent where the file has none.
+        sections: `[model]`, `[data]`, `[eval]`, `[run]` and `[plugins]`, by name; None where one
+            could not be read, absent where the file has none.
         rewards: The `[rewards.<name>]` that could be read, by name.
         train: `[train]`.
         problems: What is wrong with the structure.
@@ -107,6 +107,7 @@ def read_draft(path: str | Path, overrides: Collection[str] = ()) -> Draft:
     sections: dict[str, type[Section]] = {
         "model": ModelSection,
         "data": DataSection,
+        "eval": EvalSection,
         "run": RunSection,
         "plugins": PluginsSection,
     }

@@ -52,16 +52,54 @@ class DataSection(Section):
     """`[data]`: what it is trained on.
 
     Attributes:
-        path: JSONL file, relative to the config.
+        path: File or folder (relative to the config), hub name, or `package.module:function`.
+        split: Which part, where the data has several.
+        name: Configuration of a hub data set.
+        limit: Most rows to take; default: all.
+        seed: Shuffle the rows with this seed before the limit; default: their own order.
         prompt: Column that holds the prompt, as text or chat; default: "prompt".
         template: Text with {columns} that makes the prompt, instead of `prompt`.
         system: System message; text prompts become a chat with it.
     """
 
     path: str = Field(min_length=1)
+    split: str | None = Field(default=None, min_length=1)
+    name: str | None = Field(default=None, min_length=1)
+    limit: int | None = Field(default=None, ge=1)
+    seed: int | None = Field(default=None, ge=0)
     prompt: str | None = None
     template: str | None = None
     system: str | None = None
+
+
+class EvalSection(Section):
+    """`[eval]`: what the model is evaluated on during training.
+
+    Attributes:
+        fraction: Share of the training rows to hold out, instead of rows of its own.
+        path: As in `[data]`; default: the same, if another split or name is given.
+        split: As in `[data]`.
+        name: As in `[data]`.
+        limit: As in `[data]`.
+        seed: As in `[data]`; with `fraction` it draws the rows, and its default is 0.
+        prompt: As in `[data]`; default: the same, and so for `template` and `system`.
+        template: As in `[data]`.
+        system: As in `[data]`.
+        every: Steps between evaluations; default: after each epoch.
+        num_generations: Completions per prompt; default: as in training.
+    """
+
+    fraction: float | None = Field(default=None, gt=0.0, lt=1.0)
+    path: str | None = Field(default=None, min_length=1)
+    split: str | None = Field(default=None, min_length=1)
+    name: str | None = Field(default=None, min_length=1)
+    limit: int | None = Field(default=None, ge=1)
+    seed: int | None = Field(default=None, ge=0)
+    prompt: str | None = None
+    template: str | None = None
+    system: str | None = None
+    every: int | None = Field(default=None, ge=1)
+    num_generations: int | None = Field(default=None, ge=1)
 
 
 class RewardSection(Section):
@@ -110,6 +148,7 @@ class RunConfig(BaseModel):
     Attributes:
         model: `[model]`.
         data: `[data]`.
+        eval: `[eval]`, or None for a run without evaluation.
         rewards: `[rewards.<name>]`, by instance name.
         train: `[train]`: TRL's GRPOConfig fields, `kl_coef` and `clip_range`.
         run: `[run]`, or None for a numbered directory under `runs`.
@@ -121,6 +160,7 @@ class RunConfig(BaseModel):
 
     model: ModelSection
     data: DataSection
+    eval: EvalSection | None = None
     rewards: dict[str, RewardSection]
     train: dict[str, Any] = Field(default_factory=dict)
     run: RunSection | None = None

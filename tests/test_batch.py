@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from grpo_core.batch import batch_problems, listed_numbers
+from grpo_core.batch import batch_problems, eval_batch, eval_batch_problems, listed_numbers
 
 
 def test_batch_of_whole_groups_has_no_problem():
@@ -131,3 +131,37 @@ def test_batch_whole_sizes_are_valid_by_brute_force():
 def test_listed_numbers_are_cut():
     assert listed_numbers(range(1, 15)) == "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, …"
     assert listed_numbers([]) == "none"
+
+
+@pytest.mark.parametrize(
+    ("per_device", "generations", "batch"),
+    [(8, 4, 8), (8, 3, 6), (8, 1, 8), (2, 8, 8), (None, 4, 8), ("x", 5, 5)],
+)
+def test_eval_batch_holds_whole_groups_and_no_more_than_a_training_step(
+    per_device, generations, batch
+):
+    assert eval_batch({"per_device_train_batch_size": per_device}, generations) == batch
+
+
+@pytest.mark.parametrize(
+    ("train", "generations"),
+    [
+        ({}, 3),
+        ({"per_device_eval_batch_size": 6}, 3),
+        ({"per_device_eval_batch_size": 4}, None),
+        ({"per_device_eval_batch_size": "x"}, 3),
+        ({"per_device_eval_batch_size": 5, "num_generations": "x"}, None),
+    ],
+)
+def test_eval_batch_of_whole_groups_or_of_another_type_has_no_problem(train, generations):
+    assert eval_batch_problems(train, generations) == []
+
+
+@pytest.mark.parametrize("batch", [0, 2, 6])
+def test_eval_batch_that_is_not_whole_names_values_that_are(batch):
+    (problem,) = eval_batch_problems({"per_device_eval_batch_size": batch}, None)
+
+    assert str(problem) == (
+        "train.per_device_eval_batch_size: expected a multiple of the 4 completions per prompt of "
+        f"an evaluation, got {batch}; leave it out or set it to 4, 8, 12"
+    )

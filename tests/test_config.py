@@ -153,7 +153,6 @@ def test_read_all_problems_are_counted_under_the_files_name(file):
         ("[run]\ndir = ''\n", "run.dir: String should have at least 1 character, got ''"),
         ("[run]\ndir = 5\n", "run.dir: Input should be a valid string, got 5"),
         ("[run]\n", "run.dir: is missing"),
-        ("[eval]\nfraction = 0.1\n", "eval: is not supported yet; leave it out"),
         ("[record]\ncompletions = 'all'\n", "record: is not supported yet; leave it out"),
     ],
 )
@@ -183,13 +182,6 @@ def test_read_fault_of_the_model_is_named(file, line, problem):
     (text,) = file.problems(GOOD.replace('name = "m"', 'name = "m"\n' + line))
 
     assert text.startswith(problem)
-
-
-@pytest.mark.parametrize("key", ["split", "name", "limit", "seed"])
-def test_read_data_key_that_is_not_built_is_refused(file, key):
-    (text,) = file.problems(GOOD.replace("[data]\n", f"[data]\n{key} = 1\n"))
-
-    assert text == f"data.{key}: is not supported yet; leave it out"
 
 
 @pytest.mark.parametrize("key", ["max_failed", "batch_timeout_s"])

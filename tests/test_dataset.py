@@ -1,96 +1,14 @@
-"""Rows of a data set: reading JSONL, making prompts, columns that Arrow keeps."""
+"""Rows of a data set: making prompts, columns that Arrow keeps."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from grpo_core.dataset import columns_of, read_jsonl, template_fields, to_columns, with_prompts
+from grpo_core.dataset import columns_of, template_fields, to_columns, with_prompts
 from grpo_core.errors import DataError
 
 CHAT = [{"role": "user", "content": "hi"}]
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> Any:
-    """Writes bytes into a data file and reads it."""
-
-    def read(content: bytes) -> list[dict[str, Any]]:
-        (tmp_path / "d.jsonl").write_bytes(content)
-        return read_jsonl(tmp_path / "d.jsonl")
-
-    return read
-
-
-def test_read_jsonl_rows_are_in_order(data):
-    assert data(b'{"a": 1}\n{"a": 2, "b": [null, true]}') == [{"a": 1}, {"a": 2, "b": [None, True]}]
-
-
-def test_read_jsonl_byte_order_mark_crlf_and_blank_lines_are_no_rows(data):
-    assert data(b'\xef\xbb\xbf{"a": 1}\r\n\r\n  \t\r\n{"a": 2}\r\n\n') == [{"a": 1}, {"a": 2}]
-
-
-def test_read_jsonl_line_separator_in_a_text_is_no_line_end(data):
-    assert data('{"a": "x\u2028y\u0085z"}\n{"a": "\\u2028"}'.encode()) == [
-        {"a": "x\u2028y\u0085z"},
-        {"a": "\u2028"},
-    ]
-
-
-def test_read_jsonl_escaped_surrogate_pair_is_one_character(data):
-    assert data(b'{"a": "\\ud83d\\ude00"}') == [{"a": "😀"}]
-
-
-@pytest.mark.parametrize(
-    ("line", "phrase"),
-    [
-        (b"{'a': 1}", "expected a JSON object, got {'a': 1} (Expecting property name"),
-        (b'{"a": 1,}', 'expected a JSON object, got {"a": 1,} ('),
-        (b'{"a": 1} {"a": 2}', "Extra data"),
-        (b"[1, 2]", "expected a JSON object, got [1, 2]"),
-        (b'"text"', 'expected a JSON object, got "text"'),
-        (b"null", "expected a JSON object, got null"),
-        (b"42", "expected a JSON object, got 42"),
-        (b'{"a": NaN}', "NaN is not JSON; write null or leave the row out"),
-        (b'{"a": [-Infinity]}', "-Infinity is not JSON"),
-        (b'{"a": 1, "b": 2, "a": 3}', "the key 'a' is there twice"),
-        (b'{"a": {"x": 1, "x": 1}}', "the key 'x' is there twice"),
-        (b'{"a": "\\ud83d"}', "surrogates not allowed"),
-        (b'{"a": "\x01"}', "Invalid control character"),
-        (b'{"a": ' + b"[" * 100_000, "recursion"),
-        (b'{"a": ' + b"9" * 5000 + b"}", "Exceeds the limit"),
-    ],
-)
-def test_read_jsonl_bad_line_is_named(data, line, phrase):
-    with pytest.raises(DataError) as caught:
-        data(b'{"a": 1}\n\n' + line + b'\n{"a": 2}\n')
-
-    assert ", line 3: expected a JSON object, got " in str(caught.value)
-    assert phrase in str(caught.value)
-    assert len(str(caught.value)) < 500
-
-
-@pytest.mark.parametrize("content", [b"", b"\n \n", b"\xef\xbb\xbf"])
-def test_read_jsonl_file_without_rows_is_refused(data, content):
-    with pytest.raises(DataError, match="has no rows; expected one JSON object a line"):
-        data(content)
-
-
-@pytest.mark.parametrize("content", [b"\x1f\x8b\x08\x00", '{"a": 1}'.encode("utf-16")])
-def test_read_jsonl_binary_file_is_refused(data, content):
-    with pytest.raises(DataError, match="is not UTF-8 text"):
-        data(content)
-
-
-def test_read_jsonl_missing_file_is_named(tmp_path):
-    with pytest.raises(DataError, match=r"there is no data file .*gone\.jsonl"):
-        read_jsonl(tmp_path / "gone.jsonl")
-
-
-def test_read_jsonl_directory_is_refused(tmp_path):
-    with pytest.raises(DataError, match="cannot be read: Is a directory"):
-        read_jsonl(tmp_path)
 
 
 def test_columns_are_in_order_of_first_appearance():
@@ -209,7 +127,7 @@ def test_prompt_that_is_empty_names_the_row():
 
 def test_prompts_of_texts_and_chats_are_refused():
     assert error([{"prompt": "p"}, {"prompt": CHAT}]) == (
-        "some prompts are texts and some are chats; make them of one kind"
+        "some prompts are texts (row 0) and some are chats (row 1); make them of one kind"
     )
 
 
@@ -327,3 +245,27 @@ def test_columns_of_prompts_with_texts_and_blocks_name_two_rows():
     assert column_error(CHAT, CHAT, blocks, name="prompt") == (
         "the prompts' contents are texts (row 0) and lists of blocks (row 2); make them of one kind"
     )
+
+
+def test_errors_name_the_section_and_the_place_that_are_given():
+    def place(i):
+        return f"d.jsonl, line {i + 5}"
+
+    with pytest.raises(DataError) as caught:
+        with_prompts([{"q": "x"}, {"q": None}], template="{q}", where="eval", place=place)
+    assert str(caught.value) == "eval.template: d.jsonl, line 6 has no value in column 'q'"
+
+    with pytest.raises(DataError) as caught:
+        to_columns([{"x": 1}, {"x": "a"}], place)
+    assert "d.jsonl, line 5 holds 1 (number), d.jsonl, line 6 holds 'a' (str)" in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [{"a": float("nan")}, {"a": b"x"}, {"a": {1, 2}}])
+def test_columns_of_nested_values_that_json_does_not_have_name_the_row(value):
+    assert column_error(None, value).startswith(
+        "column 'x', row 1: expected what JSON can hold, got {'a': "
+    )
+
+
+def test_prompt_that_is_empty_is_refused_under_a_system_message_too():
+    assert error([{"prompt": ""}], system="S") == "row 0: the prompt is empty; leave the row out"

@@ -22,6 +22,7 @@ from grpo_core.config import REFUSED_NAMES
 from grpo_core.reader import NOT_YET
 from grpo_core.sections import (
     DataSection,
+    EvalSection,
     LoraSection,
     ModelSection,
     PluginsSection,
@@ -40,6 +41,7 @@ SECTIONS: dict[str, type[Section]] = {
     "[model]": ModelSection,
     "[model.lora]": LoraSection,
     "[data]": DataSection,
+    "[eval]": EvalSection,
     "[rewards.NAME]": RewardSection,
     "[run]": RunSection,
     "[plugins]": PluginsSection,
@@ -208,7 +210,7 @@ def one_step(tmp_path_factory):
     pytest.importorskip("trl", reason="the extra 'train' is not installed")
     from tiny_model import make_model, make_tokenizer
 
-    from grpo_core.reader import read_config
+    from grpo_core.reader import read_draft
     from grpo_core.training.run import quiet_libraries, train_run
 
     folder = tmp_path_factory.mktemp("one_step")
@@ -225,7 +227,7 @@ def one_step(tmp_path_factory):
         "    return Score(1.0, metrics={'n_chars': len(completion.text)})\n"
     )
     (folder / "run.toml").write_text(
-        '[model]\nname = "model"\n[data]\npath = "train.jsonl"\n'
+        '[model]\nname = "model"\n[data]\npath = "train.jsonl"\n[eval]\nfraction = 0.25\n'
         '[rewards.even]\nuse = "rewards.py:even"\n'
         '[rewards.format]\nuse = "format/tags"\n'
         "[train]\nmax_steps = 1\nlogging_steps = 1\nper_device_train_batch_size = 8\n"
@@ -233,13 +235,14 @@ def one_step(tmp_path_factory):
         f'[run]\ndir = "{folder}/run"\n'
     )
     with one_thread():
-        train_run(read_config(folder / "run.toml"), Catalog(), lambda line: None)
+        train_run(read_draft(folder / "run.toml"), Catalog(), lambda line: None)
     return folder / "run"
 
 
 @pytest.mark.slow
 def test_metrics_page_has_what_a_run_logs(one_step):
-    logged = json.loads((one_step / "metrics.jsonl").read_text().splitlines()[0])
+    lines = [json.loads(line) for line in (one_step / "metrics.jsonl").read_text().splitlines()]
+    logged = next(line for line in lines if "reward" in line)
     ours = {
         re.sub(r"^grpo/(even|format)/", "grpo/<reward>/", key).replace("m/n_chars", "m/<key>")
         for key in logged

@@ -301,3 +301,28 @@ def test_read_object_that_is_no_container_is_the_same_object():
 
 def test_read_plan_of_no_inputs_is_empty():
     assert InputPlan().read({"x": 1}) == {}
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "expected"),
+    [
+        (tuple[str, ...], ["a", "b"], ("a", "b")),
+        (set[int], [1, 1], {1}),
+        (list[int], [1, 1], [1, 1]),
+        (list | tuple, [1], [1]),
+        (Any, [1], [1]),
+    ],
+)
+def test_read_list_that_is_no_text_becomes_what_is_declared(annotation, value, expected):
+    read = plan(annotation).read({"x": value})
+
+    assert read == {"x": expected}
+    assert type(read["x"]) is type(expected)
+
+
+def test_read_list_that_cannot_be_a_set_is_a_failure():
+    outcome = plan(set[str]).read({"x": [{"a": 1}]})
+
+    assert isinstance(outcome, Outcome)
+    assert outcome.status == "failed"
+    assert outcome.reason.startswith("input 'x': column 'x' holds no JSON of the declared type: ")

@@ -31,7 +31,7 @@ def demo(
 ) -> None:
     """Train the bundled tiny model on sums and show what it wrote before and after."""
     from grpo_core.catalog import Catalog
-    from grpo_core.dataset import read_jsonl
+    from grpo_core.files import read_jsonl
     from grpo_core.reader import read_draft
     from grpo_core.record import next_free
 

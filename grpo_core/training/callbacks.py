@@ -46,8 +46,20 @@ class RecordCallback(TrainerCallback):
             self._run.close()
 
 
+class FinalEvaluation(TrainerCallback):
+    """Evaluates after the last step too, whatever number of steps lies between evaluations."""
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Asks for an evaluation behind the last step."""
+        if args.eval_strategy == "steps" and state.global_step >= state.max_steps:
+            control.should_evaluate = True
+
+
 class ProgressLine(TrainerCallback):
-    """One line per log: the mean of each reward, the total, KL and the time left."""
+    """One line per log: the mean of each reward, the total, KL and the time left.
+
+    An evaluation has a line of its own, which begins with "eval".
+    """
 
     def __init__(self, names: Sequence[str], write: Callable[[str], None]) -> None:
         """Takes the rewards' instance names and what prints a line."""
@@ -69,14 +81,19 @@ class ProgressLine(TrainerCallback):
         logs: Mapping[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Prints the line, for the logs of a training step."""
-        if not logs or "reward" not in logs:
+        """Prints the line, for the logs of a training step or an evaluation."""
+        prefix = "eval_" if logs and "eval_reward" in logs else ""
+        if not logs or f"{prefix}reward" not in logs:
             return
-        parts = [f"step {state.global_step:>{len(str(state.max_steps))}}/{state.max_steps}"]
-        parts += [f"{n} {_number(logs.get(f'grpo/{n}/raw_mean'))}" for n in self._names]
-        parts.append(f"total {_number(logs['reward'])}")
-        parts.append("KL off" if not args.beta else f"KL {_number(logs.get('kl'), 4)}")
-        parts.append(f"{self._time_left(state)} left")
+        kind = "eval" if prefix else "step"
+        parts = [f"{kind} {state.global_step:>{len(str(state.max_steps))}}/{state.max_steps}"]
+        parts += [f"{n} {_number(logs.get(f'{prefix}grpo/{n}/raw_mean'))}" for n in self._names]
+        parts.append(f"total {_number(logs[f'{prefix}reward'])}")
+        parts.append("KL off" if not args.beta else f"KL {_number(logs.get(f'{prefix}kl'), 4)}")
+        if prefix:
+            parts.append(f"took {_clock(round(logs.get('eval_runtime', 0.0)))}")
+        else:
+            parts.append(f"{self._time_left(state)} left")
         self._write(" | ".join(parts))
 
     def _time_left(self, state: Any) -> str:
@@ -84,10 +101,13 @@ class ProgressLine(TrainerCallback):
         if done <= 0:
             return "?"
         per_step = (time.monotonic() - self._start) / done
-        seconds = round(per_step * max(state.max_steps - state.global_step, 0))
-        hours, seconds = divmod(seconds, 3600)
-        minutes, seconds = divmod(seconds, 60)
-        return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
+        return _clock(round(per_step * max(state.max_steps - state.global_step, 0)))
+
+
+def _clock(seconds: int) -> str:
+    hours, seconds = divmod(seconds, 3600)
+    minutes, seconds = divmod(seconds, 60)
+    return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
 
 
 def _number(value: Any, digits: int = 3) -> str:

@@ -33,6 +33,16 @@ DEFAULTS: dict[str, Any] = {
     "gradient_accumulation_steps": 4,
 }
 
+# Fields of `[train]` that other settings decide.
+_SET_ELSEWHERE = {
+    "output_dir": "[run] dir",
+    "reward_weights": "each reward's weight",
+    "do_eval": "[eval]",
+    "eval_strategy": "[eval] every",
+    "eval_steps": "[eval] every",
+    "num_generations_eval": "[eval] num_generations",
+}
+
 # TRL had them once; the usual TypeError would leave people searching.
 _RETIRED = {
     "max_prompt_length": "TRL no longer cuts prompts; leave out rows whose prompt is too long",
@@ -123,9 +133,8 @@ def train_problems(train: Mapping[str, Any]) -> list[Problem]:
     problems = []
     for name, value in train.items():
         where = f"train.{name}"
-        if name in ("output_dir", "reward_weights"):
-            instead = "[run] dir" if name == "output_dir" else "each reward's weight"
-            problems.append(Problem(where, f"is set by {instead}; leave it out"))
+        if name in _SET_ELSEWHERE:
+            problems.append(Problem(where, f"is set by {_SET_ELSEWHERE[name]}; leave it out"))
         elif name in ALIASES:
             problems += _type_problem(where, float, value)
             if ALIASES[name] in train and train[ALIASES[name]] != value:

@@ -16,15 +16,17 @@ from peft import LoraConfig
 from transformers import AutoTokenizer, PrinterCallback
 from transformers.utils import logging as transformers_logging
 
+from grpo_core.batch import eval_batch
 from grpo_core.catalog import Catalog
 from grpo_core.composite import CompositeReward
 from grpo_core.config import validate
-from grpo_core.dataset import columns_of, read_jsonl, to_columns, with_prompts
-from grpo_core.errors import ConfigError, DataError, GrpoError, Problem
+from grpo_core.errors import ConfigError, GrpoError, Problem
+from grpo_core.loading import Part, RunData, load_data
 from grpo_core.reader import Draft
-from grpo_core.record import RunDir, file_sha256, next_free
-from grpo_core.sections import DataSection, ModelSection, RunConfig
-from grpo_core.training.callbacks import ProgressLine
+from grpo_core.record import RunDir, next_free
+from grpo_core.sections import ModelSection, RunConfig
+from grpo_core.training import hub
+from grpo_core.training.callbacks import FinalEvaluation, ProgressLine
 from grpo_core.training.config import GRPOConfig, train_problems
 from grpo_core.training.trainer import GRPOTrainer, check_data
 
@@ -53,14 +55,18 @@ class Prepared(NamedTuple):
     Attributes:
         config: The config.
         dataset: The training data, as the trainer takes it.
+        eval_dataset: What is evaluated on, or None.
         composite: The rewards.
         args: The trainer's config.
+        fingerprints: What the manifest keeps of the data.
     """
 
     config: RunConfig
     dataset: datasets.Dataset
+    eval_dataset: datasets.Dataset | None
     composite: CompositeReward
     args: GRPOConfig
+    fingerprints: Mapping[str, Any]
 
 
 def prepare(draft: Draft, catalog: Catalog) -> Prepared:
@@ -70,9 +76,10 @@ def prepare(draft: Draft, catalog: Catalog) -> Prepared:
         ConfigError: All problems at once.
     """
     source = draft.source
-    table, problems = _read_data(draft)
-    columns = list(table) or None
-    problems += validate(draft, catalog, columns)
+    data = load_data(draft, hub)
+    columns = None if data.train is None else list(data.train.table)
+    eval_columns = None if data.evaluation is None else list(data.evaluation.table)
+    problems = [*data.problems, *validate(draft, catalog, columns, eval_columns)]
     problems += train_problems(draft.train)
     if (run := draft.sections.get("run")) and os.path.lexists(run.dir):
         target = Path(run.dir)
@@ -88,30 +95,39 @@ def prepare(draft: Draft, catalog: Catalog) -> Prepared:
     config = draft.config()
     composite = CompositeReward.from_config(config, catalog, columns)
     checkpoints = run_path(config) / "checkpoints"
+    given = {**_QUIET, **_eval_arguments(config), **config.train, "output_dir": str(checkpoints)}
     try:
-        args = GRPOConfig(**{**_QUIET, **config.train, "output_dir": str(checkpoints)})
+        args = GRPOConfig(**given)
     except (ValueError, TypeError) as exc:  # a value that only TRL or transformers can judge
         raise ConfigError([Problem("train", str(exc))], str(source)) from exc
-    dataset = datasets.Dataset.from_dict(table)
+    assert data.train is not None
+    dataset = _arrow(data.train, "data", source)
+    eval_dataset = None if data.evaluation is None else _arrow(data.evaluation, "eval", source)
     check_data(composite, args, dataset)
-    return Prepared(config, dataset, composite, args)
+    return Prepared(config, dataset, eval_dataset, composite, args, _fingerprints(data))
 
 
-def _read_data(draft: Draft) -> tuple[dict[str, list[Any]], list[Problem]]:
-    """The columns of the data and what is wrong with them; no columns if it cannot be read."""
-    data: DataSection | None = draft.sections.get("data")
-    if data is None:
-        return {}, []
+def _arrow(part: Part, where: str, source: Path) -> datasets.Dataset:
     try:
-        rows = read_jsonl(draft.source.parent / data.path)
-    except DataError as exc:
-        return {}, [Problem("data.path", str(exc))]
-    try:
-        made = with_prompts(rows, prompt=data.prompt, template=data.template, system=data.system)
-        return to_columns(made), []
-    except DataError as exc:
-        # The columns are known all the same, and so is whether the rewards' inputs are among them.
-        return {c: [] for c in [*columns_of(rows), "prompt"]}, [Problem("", str(exc))]
+        return datasets.Dataset.from_dict(part.table)
+    except (ValueError, TypeError, OverflowError) as exc:  # Arrow's errors are of these kinds too
+        text = f"a column holds values that Arrow cannot keep: {exc}; write them as texts"
+        raise ConfigError([Problem(f"{where}.path", text)], str(source)) from exc
+
+
+def _eval_arguments(config: RunConfig) -> dict[str, Any]:
+    """TRL's fields for `[eval]`: before the first step, then after each epoch or some steps."""
+    evaluation = config.eval
+    if evaluation is None:
+        return {}
+    generations = evaluation.num_generations or config.train.get("num_generations", 4)
+    return {
+        "eval_strategy": "epoch" if evaluation.every is None else "steps",
+        "eval_steps": evaluation.every,
+        "eval_on_start": True,
+        "num_generations_eval": generations,
+        "per_device_eval_batch_size": eval_batch(config.train, generations),
+    }
 
 
 def train_run(
@@ -132,7 +148,7 @@ def train_run(
         ConfigError: Something is wrong with the config or the data; nothing was created.
         RewardError: A reward broke its contract; a checkpoint was saved.
     """
-    config, dataset, composite, args = prepare(draft, catalog)
+    config, dataset, eval_dataset, composite, args, fingerprints = prepare(draft, catalog)
     source = config.folder / config.model.name
     name = str(source) if source.is_dir() else config.model.name
     tokenizer = _load_tokenizer(name, source)
@@ -145,10 +161,11 @@ def train_run(
             composite,
             args,
             dataset,
+            eval_dataset,
             tokenizer=tokenizer,
-            callbacks=[ProgressLine(composite.names, write)],
+            callbacks=[ProgressLine(composite.names, write), FinalEvaluation()],
             run_dir=run,
-            manifest={"config": _resolved(config), "data": _fingerprint(config, len(dataset))},
+            manifest={"config": _resolved(config), **fingerprints},
             peft_config=_lora(config.model),
         )
     except Exception as exc:
@@ -218,9 +235,9 @@ def _resolved(config: RunConfig) -> dict[str, Any]:
     return config.model_dump(mode="json", exclude={"source"}, exclude_none=True)
 
 
-def _fingerprint(config: RunConfig, rows: int) -> Mapping[str, Any]:
-    path = config.folder / config.data.path
-    return {"path": str(path), "rows": rows, "sha256": file_sha256(path)}
+def _fingerprints(data: RunData) -> dict[str, Any]:
+    parts = {"data": data.train, "eval": data.evaluation}
+    return {name: part.fingerprint for name, part in parts.items() if part is not None}
 
 
 def use_one_thread() -> None:

@@ -85,7 +85,7 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
             reward_weights = config.reward_weights
         self.composite = _composite(reward_funcs, reward_weights)
         config.reward_weights = self.composite.weights.tolist()
-        check_data(self.composite, config, train_dataset)
+        check_data(self.composite, config, train_dataset, eval_dataset)
         check_prompts(train_dataset, tokenizer, config.chat_template_kwargs)
         self._run = run_dir
         self._output_dir = Path(config.output_dir)
@@ -246,24 +246,19 @@ def _one_of(first_name: str, first: Any, second_name: str, second: Any) -> Any:
     return first if first is not None else second
 
 
-def check_data(composite: CompositeReward, args: trl.GRPOConfig, dataset: Any) -> None:
-    """Checks the training data against the rewards and the batch.
+def check_data(
+    composite: CompositeReward, args: trl.GRPOConfig, dataset: Any, eval_dataset: Any = None
+) -> None:
+    """Checks the data against the rewards and the batch.
 
     Raises:
         ConfigError: A column is missing, or there are too few rows for one step; all at once.
     """
-    columns = getattr(dataset, "column_names", None)
-    problems: list[Problem] = []
-    if columns is not None:
-        if "prompt" not in columns:
-            problems.append(
-                Problem(
-                    "train_dataset",
-                    f"it has no column 'prompt'.{near('prompt', columns)} Columns are "
-                    f"{listed(columns)}. Rename one: dataset.rename_column(…, 'prompt')",
-                )
-            )
-        problems += composite.check_columns(columns)
+    problems = _column_problems(composite, dataset, "train_dataset")
+    parts = eval_dataset.values() if isinstance(eval_dataset, Mapping) else [eval_dataset]
+    for part in parts:
+        found = _column_problems(composite, part, "eval_dataset")
+        problems += [p for p in found if p not in problems]
     if args.remove_unused_columns:
         problems.append(
             Problem("remove_unused_columns", "would take the rewards' columns away; leave it off")
@@ -281,6 +276,20 @@ def check_data(composite: CompositeReward, args: trl.GRPOConfig, dataset: Any) -
         )
     if problems:
         raise ConfigError(problems, "the training data and rewards")
+
+
+def _column_problems(composite: CompositeReward, dataset: Any, where: str) -> list[Problem]:
+    columns = getattr(dataset, "column_names", None)
+    if columns is None:
+        return []
+    problems = composite.check_columns(columns)
+    if "prompt" not in columns:
+        text = (
+            f"it has no column 'prompt'.{near('prompt', columns)} Columns are {listed(columns)}. "
+            f"Rename one: dataset.rename_column(…, 'prompt')"
+        )
+        problems.insert(0, Problem(where, text))
+    return problems
 
 
 def _renamed(dataset: Any) -> Any:

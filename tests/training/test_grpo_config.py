@@ -116,6 +116,8 @@ def test_config_takes_activation_checkpointing_by_either_name(tmp_path):
         ({"kl_coef": 0.1, "beta": 0.2}, "kl_coef is TRL's beta, which is given too"),
         ({"output_dir": "x"}, "is set by [run] dir"),
         ({"reward_weights": [1.0]}, "is set by each reward's weight"),
+        ({"eval_strategy": "steps"}, "is set by [eval] every; leave it out"),
+        ({"num_generations_eval": 2}, "is set by [eval] num_generations"),
         ({"bf16": "yes"}, "got 'yes'"),
         ({"kl_coef": -1.0}, "expected a finite number, at least 0, got -1.0"),
         ({"beta": float("nan")}, "expected a finite number, at least 0, got nan"),
@@ -144,7 +146,7 @@ def test_train_problems_name_the_field(train, said):
     "train",
     [
         {"learning_rate": 1, "max_steps": 10, "lr_scheduler_type": "cosine"},
-        {"save_strategy": "no", "optim": "adamw_torch", "eval_strategy": "steps"},
+        {"save_strategy": "no", "optim": "adamw_torch", "logging_strategy": "steps"},
         {"model_init_kwargs": {"dtype": "float32"}, "top_k": 5, "warmup_steps": 0.1},
         {"kl_coef": 0, "clip_range": 0.2, "gradient_checkpointing": True, "bf16": False},
     ],

@@ -116,6 +116,20 @@ def test_trainer_without_prompt_column_says_to_rename_one(texts, small):
         trainer_of([zeros], texts.rename_column("prompt", "question"), small)
 
 
+def test_trainer_columns_that_the_evaluation_lacks_are_named(texts, small):
+    @reward
+    def needs(completion: Completion, answer: str) -> float:
+        """0."""
+        return 0.0
+
+    rest = texts.remove_columns("answer")
+
+    with pytest.raises(ConfigError, match="reads column 'answer', which the data does not have"):
+        trainer_of([needs], texts, small, eval_dataset={"a": texts, "b": rest})
+    with pytest.raises(ConfigError, match="eval_dataset: it has no column 'prompt'"):
+        trainer_of([zeros], texts, small, eval_dataset=texts.remove_columns("prompt"))
+
+
 def test_trainer_too_few_rows_is_an_error_not_zero_steps(texts, small):
     with pytest.raises(ConfigError, match=r"takes 2 prompts .* the data has 1 rows"):
         trainer_of([zeros], texts.select([0]), small)

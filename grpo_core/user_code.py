@@ -1,0 +1,110 @@
+"""Calls a function that a config names, such as one that returns the rows of `[data]`."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import itertools
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sized
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from grpo_core.errors import DataError, near
+
+_FUNCTION = re.compile(r"(?P<module>[A-Za-z_][\w.]*|.+\.py):(?P<name>[A-Za-z_]\w*)")
+
+
+def is_function(path: str) -> bool:
+    """True if the text has the form `package.module:function` or `file.py:function`."""
+    return _FUNCTION.fullmatch(path) is not None
+
+
+def call_function(path: str, folder: Path, limit: int | None = None) -> Any:
+    """Calls a function without arguments; its module may lie beside the config.
+
+    Args:
+        path: `package.module:function` or `file.py:function`.
+        folder: The config's folder.
+        limit: Most items to take of a generator, or of another iterable without length.
+
+    Returns:
+        What it returns; a generator as a list, since it is the user's code that runs in it.
+
+    Raises:
+        DataError: It cannot be imported, is not there or raises.
+    """
+    match = _FUNCTION.fullmatch(path)
+    assert match is not None
+    with _importable(folder):
+        module = _module(match["module"], folder, path)
+        function = getattr(module, match["name"], None)
+        if not callable(function):
+            names = [n for n, v in vars(module).items() if callable(v) and not n.startswith("_")]
+            raise DataError(
+                f"{path}: {match['module']} has no function {match['name']!r}."
+                f"{near(match['name'], names)}"
+            )
+        return _guarded(lambda: _drained(function(), limit), f"{path} raised")
+
+
+def _drained(made: Any, limit: int | None) -> Any:
+    lazy = isinstance(made, Iterable) and not isinstance(made, Sized)
+    return list(itertools.islice(made, limit)) if lazy else made
+
+
+def _module(name: str, folder: Path, path: str) -> Any:
+    if not name.endswith(".py"):
+        module = _guarded(
+            lambda: importlib.import_module(name), f"{path}: {name} cannot be imported"
+        )
+        beside = folder.joinpath(*name.split("."))
+        expected = [beside.with_name(beside.name + ".py"), beside / "__init__.py"]
+        loaded = getattr(module, "__file__", None)
+        for file in expected:
+            if file.is_file() and (loaded is None or file.resolve() != Path(loaded).resolve()):
+                raise DataError(
+                    f"{path}: {name} was imported from {loaded}, not from {file}; write "
+                    f"'{file.name}:…' for the file, or give it another name"
+                )
+        return module
+    file = folder / Path(name).expanduser()
+    if not file.is_file():
+        raise DataError(f"{path}: there is no file {file}")
+    digest = hashlib.sha256(str(file.resolve()).encode() + b"\0" + file.read_bytes()).hexdigest()
+    spec = importlib.util.spec_from_file_location(f"grpo_data_{digest[:12]}_{file.stem}", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    loader = spec.loader
+    try:
+        _guarded(lambda: loader.exec_module(module), f"{path}: {file} cannot be imported")
+    except DataError:
+        del sys.modules[spec.name]
+        raise
+    return module
+
+
+def _guarded(call: Callable[[], Any], what: str) -> Any:
+    try:
+        return call()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as exc:  # the code is the user's; whatever it raises is the reason
+        raise DataError(f"{what}: {type(exc).__name__}: {exc}") from exc
+
+
+@contextmanager
+def _importable(folder: Path) -> Iterator[None]:
+    """Lets modules beside the config be imported, as those beside a script are."""
+    entry = str(folder.resolve())
+    sys.path.insert(0, entry)
+    importlib.invalidate_caches()
+    try:
+        yield
+    finally:
+        sys.path.remove(entry)

@@ -1,0 +1,174 @@
+"""The rows of a run: `[data]` and `[eval]` together, and what is wrong with them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grpo_core.loading import RunData, eval_source, load_data
+from grpo_core.reader import read_draft
+from grpo_core.sections import DataSection, EvalSection
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Any:
+    """Reads the data of a config with these sections; d.jsonl has ten rows, e.jsonl two."""
+    for name, n in (("d", 10), ("e", 2)):
+        rows = [{"prompt": f"{name}{i}", "answer": str(i)} for i in range(n)]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
+
+    def load(text: str) -> RunData:
+        (tmp_path / "run.toml").write_text('[data]\npath = "d.jsonl"\n' + text)
+        return load_data(read_draft(tmp_path / "run.toml"))
+
+    return load
+
+
+def said(data: RunData, folder: Path) -> list[str]:
+    return [str(p).replace(f"{folder}/", "") for p in data.problems]
+
+
+def test_load_data_without_eval_has_the_training_rows(run, tmp_path):
+    data = run("")
+
+    assert data.train.table["prompt"] == [f"d{i}" for i in range(10)]
+    assert data.evaluation is None
+    assert data.train.fingerprint["rows"] == 10
+    assert data.problems == []
+
+
+def test_load_data_fraction_holds_whole_rows_out(run):
+    data = run("[eval]\nfraction = 0.3\n")
+
+    train, out = data.train.table, data.evaluation.table
+    assert len(train["prompt"]) == 7
+    assert sorted(train["prompt"] + out["prompt"]) == [f"d{i}" for i in range(10)]
+    assert [f"d{a}" for a in out["answer"]] == out["prompt"]
+    assert train["prompt"] == sorted(train["prompt"])
+    assert data.train.fingerprint["rows"] == 7
+    assert data.evaluation.fingerprint["rows"] == 3
+    assert data.evaluation.fingerprint["seed"] == 0
+
+
+def test_load_data_fraction_of_another_seed_holds_others_out(run):
+    zero = run("[eval]\nfraction = 0.3\n").evaluation.table["prompt"]
+
+    assert run("[eval]\nfraction = 0.3\nseed = 0\n").evaluation.table["prompt"] == zero
+    assert run("[eval]\nfraction = 0.3\nseed = 1\n").evaluation.table["prompt"] != zero
+
+
+def test_load_data_fraction_is_of_the_rows_within_the_limit(run):
+    data = run("limit = 4\n[eval]\nfraction = 0.01\n")
+
+    assert len(data.train.table["prompt"]) == 3
+    assert len(data.evaluation.table["prompt"]) == 1
+
+
+@pytest.mark.parametrize("fraction", [0.96, 0.99])
+def test_load_data_fraction_that_leaves_no_row_is_refused(run, tmp_path, fraction):
+    assert said(run(f"[eval]\nfraction = {fraction}\n"), tmp_path) == [
+        "eval.fraction: would hold out every row (there are 10); make it smaller or add rows"
+    ]
+
+
+def test_load_data_fraction_of_one_row_is_refused(run, tmp_path):
+    assert said(run("limit = 1\n[eval]\nfraction = 0.05\n"), tmp_path) == [
+        "eval.fraction: would hold out every row (there are 1); make it smaller or add rows"
+    ]
+
+
+def test_load_data_eval_of_its_own_takes_prompts_as_in_data(run):
+    data = run('template = "Q: {answer}"\nsystem = "S"\n[eval]\npath = "e.jsonl"\n')
+
+    assert data.evaluation.table["prompt"] == [
+        [{"role": "system", "content": "S"}, {"role": "user", "content": f"Q: {i}"}]
+        for i in range(2)
+    ]
+    assert data.evaluation.fingerprint["sha256"] != data.train.fingerprint["sha256"]
+
+
+def test_load_data_eval_prompt_of_its_own_replaces_the_template(run):
+    data = run('template = "Q: {answer}"\n[eval]\npath = "e.jsonl"\nprompt = "prompt"\n')
+
+    assert data.evaluation.table["prompt"] == ["e0", "e1"]
+
+
+def test_eval_source_of_another_split_is_the_same_data():
+    data = DataSection(path="a/b", name="main", split="train", limit=9, seed=1, prompt="q")
+
+    source = eval_source(EvalSection(split="test"), data)
+
+    assert source == DataSection(path="a/b", name="main", split="test", prompt="q")
+
+
+def test_eval_source_of_another_path_takes_neither_split_nor_name():
+    data = DataSection(path="a/b", name="main", split="train")
+
+    assert eval_source(EvalSection(path="c", limit=2), data) == DataSection(path="c", limit=2)
+
+
+@pytest.mark.parametrize(
+    ("text", "problems"),
+    [
+        (
+            "",
+            ["eval: says no rows: give fraction = 0.05 to hold some out, or path, or another spl"],
+        ),
+        (
+            "limit = 5",
+            ["eval: says no rows: give fraction = 0.05 to hold some out, or path, or an"],
+        ),
+        (
+            "fraction = 0.1\npath = 'e.jsonl'\nlimit = 5",
+            [
+                "eval.path: cannot stand beside fraction, whose rows are those of [data]",
+                "eval.limit: cannot stand beside fraction, whose rows are those of [data]",
+            ],
+        ),
+        (
+            "path = 'org/name'",
+            ["eval.split: is missing: say which split of 'org/name' to evaluate"],
+        ),
+        (
+            "path = 'gone.jsonl'",
+            ["eval.path: there is no data file gone.jsonl. Did you mean '"],
+        ),
+        ("split = 'test'", ["eval.path: d.jsonl is a file and has no split 'test'; leave it out"]),
+        (
+            "path = 'e.jsonl'\nprompt = 'promt'",
+            ["eval.prompt: the data has no column 'promt'. Did you mean 'prompt'? Columns are"],
+        ),
+    ],
+)
+def test_load_data_fault_of_eval_is_named(run, tmp_path, text, problems):
+    found = said(run(f"[eval]\n{text}\n"), tmp_path)
+
+    assert [f[: len(p)] for f, p in zip(found, problems, strict=True)] == problems
+
+
+def test_load_data_faults_of_both_come_together(run, tmp_path):
+    data = run('prompt = "p"\n[eval]\npath = "gone.jsonl"\n')
+
+    assert [t.split(": ")[0] for t in said(data, tmp_path)] == ["data.prompt", "eval.path"]
+    assert list(data.train.table) == ["prompt", "answer"]
+
+
+def test_load_data_row_without_prompt_is_named_by_file_and_line(run, tmp_path):
+    (tmp_path / "d.jsonl").write_text('{"prompt": "a"}\n\n{"prompt": null}\n')
+
+    (text,) = said(run("seed = 5\n[eval]\nfraction = 0.5\n"), tmp_path)
+
+    assert text == (
+        "d.jsonl, line 3: a prompt must be a text or a list of messages with role and content, "
+        "got None"
+    )
+
+
+def test_load_data_column_of_two_kinds_is_named_by_file_and_line(run, tmp_path):
+    (tmp_path / "d.jsonl").write_text('{"prompt": "a", "x": 1}\n{"prompt": "a", "x": "y"}\n')
+
+    assert said(run(""), tmp_path) == [
+        "column 'x' mixes kinds: d.jsonl, line 1 holds 1 (number), d.jsonl, line 2 holds 'y' "
+        "(str); make them one kind"
+    ]
