@@ -1,4 +1,4 @@
-"""Runs benchmarks by name, or all of them: `python -m benchmarks [imports] [cells] [seam] [tags]`.
+"""Runs benchmarks by name, or all of them: `python -m benchmarks [NAME ...]`.
 
 Each runs when its turn comes and is imported then, so that one that needs a missing package leaves
 the others alone; it counts as missed.
@@ -13,7 +13,7 @@ import time
 
 from benchmarks.report import Line, printed
 
-NAMES = ("imports", "cells", "seam", "tags")
+NAMES = ("imports", "cells", "seam", "tags", "score_file")
 
 
 def main() -> None:

@@ -41,6 +41,7 @@ LEVELS = {
     "composite": 3,
     "record": 3,
     "scoring": 3,
+    "bulk": 4,
     "training": 4,
     "testing": 4,
     "cli": 5,

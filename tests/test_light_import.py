@@ -59,5 +59,16 @@ def test_cli_without_training_loads_nothing_heavy(arguments):
     assert loaded & HEAVY == set()
 
 
+def test_scoring_a_jsonl_file_loads_nothing_heavy(tmp_path):
+    (tmp_path / "d.jsonl").write_text('{"completion": "a"}\n')
+    (tmp_path / "r.py").write_text("def lengths(completions, **k): return [1.0] * len(completions)")
+    arguments = [f"{tmp_path}/r.py:lengths", "--data", f"{tmp_path}/d.jsonl"]
+
+    loaded = loaded_by(RUN_CLI.format(arguments=f'"score", *{arguments!r}'))
+
+    assert "numpy" in loaded
+    assert loaded & {*HEAVY, "pyarrow", "pandas"} == set()
+
+
 def test_probe_sees_a_package_that_is_loaded():
     assert loaded_by("import numpy") == {"numpy"}

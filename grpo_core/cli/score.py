@@ -1,4 +1,4 @@
-"""`grpo score`: one reward on one text, without a model."""
+"""`grpo score`: one reward on one text, or one or several on the rows of a file; no model."""
 
 from __future__ import annotations
 
@@ -6,52 +6,150 @@ import contextlib
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from grpo_core.cli.pairs import read_pairs
 from grpo_core.convert import convert
 from grpo_core.errors import ConfigError, Problem
-from grpo_core.reward import Parameter
 
 if TYPE_CHECKING:
     from grpo_core.catalog import Catalog
+    from grpo_core.discovery import PluginFilter
     from grpo_core.scoring.single import SingleReward
+
+# One name for each argument, so that the command's signature can be read.
+_Texts = list[str] | None
+_Name = Annotated[
+    str, typer.Argument(help="Full or bare name, or file.py:attr; for a file also a TOML file.")
+]
+_Text = Annotated[str | None, typer.Option(help="A completion; - reads standard input.")]
+_Prompt = Annotated[str, typer.Option(help="The prompt of --text.")]
+_Inputs = Annotated[_Texts, typer.Option("--input", help="An input, as name=value; repeatable.")]
+_Options = Annotated[
+    _Texts, typer.Option("--option", help="An option, as name=value; lists as JSON; repeatable.")
+]
+_Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+_Allow = Annotated[_Texts, typer.Option(help="Use only this distribution; repeatable.")]
+_Block = Annotated[_Texts, typer.Option(help="Do not use this distribution; repeatable.")]
+_Data = Annotated[Path | None, typer.Option(help="A .jsonl, .jsonl.gz or .parquet file to score.")]
+_Out = Annotated[Path | None, typer.Option("--out", "-o", help="New file for the scored rows.")]
+_Resume = Annotated[bool, typer.Option("--resume", help="Go on with OUT.partial.")]
+_Explain = Annotated[int | None, typer.Option(min=0, help="Score this row only, from 0.")]
+_InputColumns = Annotated[
+    _Texts,
+    typer.Option("--input-column", help="An input's column, as input=column; repeatable."),
+]
+_Completion = Annotated[str | None, typer.Option(help="Column; default: completion.")]
+_PromptColumn = Annotated[str | None, typer.Option(help="Column; default: prompt.")]
+_Group = Annotated[str | None, typer.Option(help='Column; default: group; "": no groups.')]
+_Prefix = Annotated[str | None, typer.Option(help="In front of the names of added columns.")]
+_Set = Annotated[
+    _Texts, typer.Option("--set", help="Override a setting of the TOML file; repeatable.")
+]
+
+# Flags of one form, with the parameter that holds each.
+_FOR_FILES = {
+    "out": "--out",
+    "explain": "--explain",
+    "input_columns": "--input-column",
+    "completion_column": "--completion-column",
+    "prompt_column": "--prompt-column",
+    "group_column": "--group-column",
+    "prefix": "--prefix",
+    "overrides": "--set",
+}
 
 
 def score(
-    name: Annotated[str, typer.Argument(help="Full or bare name, or file.py:attr.")],
-    text: Annotated[str, typer.Option(help="The completion; - reads standard input.")],
-    prompt: Annotated[str, typer.Option(help="The prompt.")] = "",
-    inputs: Annotated[
-        list[str] | None,
-        typer.Option("--input", help="An input, as name=value; repeatable."),
-    ] = None,
-    options: Annotated[
-        list[str] | None,
-        typer.Option("--option", help="An option, as name=value; lists as JSON; repeatable."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    allow_plugin: Annotated[
-        list[str] | None, typer.Option(help="Use only this distribution; repeatable.")
-    ] = None,
-    block_plugin: Annotated[
-        list[str] | None, typer.Option(help="Do not use this distribution; repeatable.")
-    ] = None,
+    name: _Name,
+    text: _Text = None,
+    prompt: _Prompt = "",
+    data: _Data = None,
+    out: _Out = None,
+    resume: _Resume = False,
+    explain: _Explain = None,
+    inputs: _Inputs = None,
+    input_columns: _InputColumns = None,
+    completion_column: _Completion = None,
+    prompt_column: _PromptColumn = None,
+    group_column: _Group = None,
+    prefix: _Prefix = None,
+    options: _Options = None,
+    overrides: _Set = None,
+    as_json: _Json = False,
+    allow_plugin: _Allow = None,
+    block_plugin: _Block = None,
 ) -> None:
-    """Score one text with one reward.
+    """Score one text with one reward, or the rows of a file with one or several.
 
-    Exit code: 0 if the reward ran (whatever it gave), 1 if it failed, 2 if the call is wrong.
+    Exit code: 0 if the rewards ran (whatever they gave), 1 if one failed on the text or broke its
+    contract on a row, 2 if the call or the data is wrong.
     """
-    from grpo_core.catalog import Catalog
+    given = dict(locals())
+    _check_form(given)
     from grpo_core.discovery import PluginFilter
 
     chosen = PluginFilter.from_environment().with_lists(allow_plugin, block_plugin or ())
+    if data is None:
+        _score_text(name, text or "", prompt, inputs or (), options or (), chosen, as_json=as_json)
+        return
+    from grpo_core.cli.score_file import Call, score_rows
+
+    known = {k: v for k, v in given.items() if k in Call.__dataclass_fields__ and v is not None}
+    score_rows(Call(chosen=chosen, **known), explain, as_json=as_json)
+
+
+def _check_form(given: dict[str, Any]) -> None:
+    """Refuses flags that do not belong together.
+
+    Raises:
+        ConfigError: Some do not; all at once.
+    """
+    if (given["text"] is None) == (given["data"] is None):
+        raise ConfigError("give a completion as --text TEXT, or a file of them as --data FILE")
+    problems = []
+    if given["text"] is not None:
+        wrong = [flag for key, flag in _FOR_FILES.items() if given[key] is not None]
+        problems += [Problem(flag, "goes with --data, not with --text") for flag in wrong]
+        if given["resume"]:
+            problems.append(Problem("--resume", "goes with --data, not with --text"))
+        if given["name"].endswith(".toml"):
+            problems.append(Problem("--text", "is scored by one reward; name it instead of a file"))
+    else:
+        if given["prompt"]:
+            problems.append(Problem("--prompt", "goes with --text; a file has a column of prompts"))
+        if given["explain"] is not None and (given["out"] or given["resume"]):
+            problems.append(Problem("--explain", "writes nothing; leave out -o and --resume"))
+        from_config = given["name"].endswith(".toml")
+        flags = {"inputs": "--input", "input_columns": "--input-column", "options": "--option"}
+        for key, flag in flags.items() if from_config else ():
+            if given[key]:
+                problems.append(Problem(flag, "goes with one reward; a TOML file has its own"))
+        if given["overrides"] and not from_config:
+            problems.append(Problem("--set", "goes with a TOML file; use --option"))
+    if problems:
+        raise ConfigError(problems, "the command")
+
+
+def _score_text(
+    name: str,
+    text: str,
+    prompt: str,
+    inputs: Sequence[str],
+    options: Sequence[str],
+    chosen: PluginFilter,
+    *,
+    as_json: bool,
+) -> None:
+    from grpo_core.catalog import Catalog
+
     catalog = Catalog(chosen)
     # What a reward prints must not get between the lines, or into the JSON, of the result.
     with contextlib.redirect_stdout(sys.stderr):
-        reward, given = _prepared(catalog, name, options or (), inputs or (), prompt)
+        reward, given = _prepared(catalog, name, options, inputs, prompt)
         outcome = reward(_standard_input() if text == "-" else text, **given)
     if as_json:
         shown = {
@@ -82,8 +180,8 @@ def _prepared(
     resolved = catalog.resolve(name, bare=True)
     info = resolved.info
     problems: list[Problem] = []
-    given_options = _pairs(options, "--option", info.options if info else (), problems)
-    given = _pairs(inputs, "--input", info.inputs if info else (), problems)
+    given_options = read_pairs(options, "--option", info.options if info else (), problems)
+    given = read_pairs(inputs, "--input", info.inputs if info else (), problems)
     if prompt:
         given.setdefault("prompt", prompt)
     if info is not None:
@@ -106,42 +204,3 @@ def _standard_input() -> str:
         return sys.stdin.read()
     except UnicodeDecodeError as exc:
         raise ConfigError(f"--text -: standard input is not text: {exc}") from exc
-
-
-def _pairs(
-    texts: Sequence[str], flag: str, declared: Sequence[Parameter], problems: list[Problem]
-) -> dict[str, Any]:
-    """Reads name=value texts; a value is read as JSON where the declared type is no text."""
-    parameters = {p.name: p for p in declared}
-    pairs: dict[str, Any] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            problems.append(Problem(flag, f"expected name=value, got {text!r}"))
-        elif name in pairs:
-            problems.append(Problem(flag, f"{name!r} is given twice"))
-        else:
-            pairs[name] = _value(value, parameters.get(name))
-    return pairs
-
-
-def _value(text: str, parameter: Parameter | None) -> Any:
-    """The text itself where the type takes it, else what it says as JSON, else the text again.
-
-    Without a type the default's counts; without either it is a text, as most columns are.
-    """
-    if parameter is None:
-        return text
-    if parameter.annotation is Any:
-        if parameter.default is None:
-            return text
-        parameter = replace(parameter, annotation=type(parameter.default))
-    made, wrong = convert(parameter, text)
-    if not wrong and isinstance(made, str):
-        return text
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return text  # a path or an enum, or wrong: the checks name what was expected
-    # A folder may be called 1, where a number is no path.
-    return text if not wrong and convert(parameter, value)[1] else value

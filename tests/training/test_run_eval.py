@@ -179,7 +179,7 @@ def test_train_fault_of_a_reward_in_an_evaluation_exits_1_with_a_checkpoint(proj
     result = grpo("train", "run.toml", "--set", "rewards.correct.use=rewards.py:broken")
 
     assert result.exit_code == 1
-    assert "row 0: raised ValueError: no such judge" in result.output
+    assert "rows 0 to 7: raised ValueError: no such judge" in result.output
     assert (project / "runs/first/checkpoints/checkpoint-0/model.safetensors").is_file()
 
 
