@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -81,6 +82,7 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
         tokenizer = _one_of("tokenizer", tokenizer, "processing_class", processing_class)
         config = GRPOConfig(output_dir="grpo-output") if config is None else config
         _check_kinds(config, train_dataset, kwargs)
+        config = copy.copy(config)  # the caller's may serve another trainer with other rewards
         if reward_weights is None:
             reward_weights = config.reward_weights
         self.composite = _composite(reward_funcs, reward_weights)

@@ -365,3 +365,13 @@ def test_trainer_prompt_that_cannot_be_used_names_the_row(small, prompt):
 def test_trainer_column_of_pictures_beside_texts_names_the_column(texts, small):
     with pytest.raises(ConfigError, match=r"column 'images'.*rename the column"):
         trainer_of([zeros], texts.add_column("images", ["a"] * 8), small)
+
+
+def test_trainer_leaves_the_callers_config_for_another_trainer(texts, small):
+    config = GRPOConfig(**small)
+
+    trainer_of([zeros, lengths], texts, small, config=config)
+    second = trainer_of([zeros], texts, small, config=config)
+
+    assert config.reward_weights is None
+    assert second.reward_weights.tolist() == [1.0]
