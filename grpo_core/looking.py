@@ -91,7 +91,7 @@ def _look_at_column(
         if value is None and not column.takes_none:
             n_none += column.required
             continue
-        wrong += [(i, f"{path}: {text}" if path else text) for path, text in check(value)[1]]
+        wrong += [(i, f"{text} at {path}" if path else text) for path, text in check(value)[1]]
     at = f"{where}.{parameter.name}"
     said = f"{reward!r} reads column {column.column!r}"
     if wrong:

@@ -52,7 +52,7 @@ def _look_at_tokenizer(draft: Draft, report: Report) -> None:
     try:
         tokenizer: Any = AutoTokenizer.from_pretrained(name, local_files_only=True)
     except Exception as exc:  # a broken file raises whatever the libraries raise
-        first = str(exc).strip().split("\n", 1)[0]
+        first = str(exc).strip().split("\n", 1)[0].rstrip(": ")
         if folder is None:
             report.notes.append(
                 f"no tokenizer of {name!r} is on this machine: its pad token, its chat template "
@@ -88,9 +88,9 @@ def _look_at_prompts(
             report.problems.extend(exc.problems)
             return
     is_chat = not isinstance(prompts[0], str)
-    # A template writes its special tokens itself.
+    # A template writes its special tokens itself. The tokenizer would warn of long texts.
     level = transformers_logging.get_verbosity()
-    transformers_logging.set_verbosity_error()  # it warns of length
+    transformers_logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # transformers'
     try:
         ids = tokenizer(rendered, add_special_tokens=not is_chat)["input_ids"]
     finally:
