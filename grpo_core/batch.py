@@ -32,6 +32,41 @@ def batch_problems(train: Mapping[str, Any], world_size: int = 1) -> list[Proble
     return _of_batch(per_device, generations, batch, world_size)
 
 
+def too_few_rows(rows: int, batch: int, generations: int, where: str) -> list[Problem]:
+    """Rows that do not fill one batch, for which the trainer would do no step.
+
+    Args:
+        rows: Rows of the training data.
+        batch: Completions per batch.
+        generations: Completions per prompt.
+        where: Where the rows are from, for the problem.
+    """
+    prompts = batch // generations
+    if rows >= prompts:
+        return []
+    text = (
+        f"a batch takes {prompts} prompts ({batch} completions in groups of {generations}) and the "
+        f"data has {rows} rows, so not one step would be trained; add rows or make the batch "
+        f"smaller"
+    )
+    return [Problem(where, text)]
+
+
+def rows_problems(train: Mapping[str, Any], rows: int, where: str) -> list[Problem]:
+    """`too_few_rows` for a `[train]` table and one process; none if the batch itself is wrong."""
+    given = {k: v for k, v in train.items() if v is not None}
+    per_device = given.get("per_device_train_batch_size", 8)
+    generations = given.get("num_generations", 4)
+    steps = given.get("steps_per_generation", given.get("gradient_accumulation_steps", 4))
+    numbers = (per_device, generations, steps)
+    if any(not isinstance(n, int) or isinstance(n, bool) or n < 1 for n in numbers):
+        return []  # said already
+    batch = given.get("generation_batch_size", per_device * steps)
+    if not isinstance(batch, int) or batch_problems(train):
+        return []
+    return too_few_rows(rows, batch, generations, where)
+
+
 def eval_batch(train: Mapping[str, Any], generations: int) -> int:
     """Completions per evaluation batch and process: whole groups, as many as a training step has.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,6 +11,7 @@ from grpo_core.batch import batch_problems, eval_batch_problems
 from grpo_core.catalog import Catalog, Resolved
 from grpo_core.errors import ConfigError, PluginError, Problem, UnknownRewardError
 from grpo_core.inputs import plan_inputs
+from grpo_core.looking import Looked, Sample, look_at
 from grpo_core.options import build
 from grpo_core.reader import Draft
 from grpo_core.scoring.inline import SampleReward
@@ -26,39 +27,52 @@ def validate(
     catalog: Catalog,
     columns: Collection[str] | None,
     eval_columns: Collection[str] | None = None,
+    *,
+    sample: Sample | None = None,
+    eval_sample: Sample | None = None,
+    warnings: list[Problem] | None = None,
 ) -> list[Problem]:
     """Finds what is wrong: structure, names, options, inputs, weights, batch arithmetic.
+
+    With rows also what they hold: values of another type than an input's, golds that a reward
+    cannot read.
 
     Args:
         draft: The config, as far as it could be read.
         catalog: The installed plugins.
         columns: The columns of the data, or None if it could not be read.
         eval_columns: The columns of the evaluation's data, or None if there is none to look at.
+        sample: Rows of the data, or None if they are not looked at.
+        eval_sample: Rows of the evaluation's data.
+        warnings: Where goes what hurts no run but may not be meant.
     """
     problems = list(draft.problems)
 
-    def check(columns: Collection[str] | None) -> list[Problem]:
-        return [
-            problem
-            for name, section in draft.rewards.items()
-            for problem in check_reward(
+    def check(columns: Collection[str] | None, sample: Sample | None) -> Looked:
+        found = Looked([], [])
+        for name, section in draft.rewards.items():
+            checked = check_reward(
                 section,
                 catalog,
                 where=f"rewards.{name}",
                 name=name,
                 columns=columns,
                 folder=draft.source.parent,
-            ).problems
-        ]
+                sample=sample,
+            )
+            found.problems.extend(checked.problems)
+            found.warnings.extend(checked.warnings)
+        return found
 
-    found = check(columns)
-    problems += found
-    if eval_columns is not None and set(eval_columns) != set(columns or ()):
-        problems += [
-            Problem(p.where, f"in the rows of [eval]: {p.message}")
-            for p in check(eval_columns)
-            if p not in found
-        ]
+    found = check(columns, sample)
+    said = [found]
+    differ = eval_columns is not None and set(eval_columns) != set(columns or ())
+    if differ or eval_sample is not None:
+        said.append(_of_eval(check(eval_columns, eval_sample), found))
+    for one in said:
+        problems += one.problems
+        if warnings is not None:
+            warnings += one.warnings
     spoilt = any(p.where.startswith("rewards") for p in draft.problems)
     problems += [
         p
@@ -72,6 +86,15 @@ def validate(
     return problems
 
 
+def _of_eval(found: Looked, before: Looked) -> Looked:
+    """What is said of the rows of `[eval]` beyond what was said of the training rows."""
+    problems, warnings = (
+        [Problem(p.where, f"in the rows of [eval]: {p.message}") for p in new if p not in old]
+        for new, old in zip(found, before, strict=True)
+    )
+    return Looked(problems, warnings)
+
+
 class Checked(NamedTuple):
     """A reward's section, looked at.
 
@@ -80,12 +103,14 @@ class Checked(NamedTuple):
         runner: The reward, ready to be called; None if it could not be built.
         input_files: SHA-256 of each file an input was read from, by path.
         problems: All that is wrong.
+        warnings: What hurts no run but may not be meant.
     """
 
     resolved: Resolved | None
     runner: SampleReward | TrlFunction | None
     input_files: Mapping[str, str]
     problems: list[Problem]
+    warnings: Sequence[Problem] = ()
 
 
 def check_reward(
@@ -96,6 +121,7 @@ def check_reward(
     name: str = "",
     columns: Collection[str] | None = None,
     folder: Path | None = None,
+    sample: Sample | None = None,
 ) -> Checked:
     """Resolves and builds one reward and checks its name, options and inputs.
 
@@ -106,6 +132,7 @@ def check_reward(
         name: Instance name.
         columns: Columns of the data, or None if they are not known.
         folder: What relative paths are relative to; default: the working directory.
+        sample: Rows whose values are looked at, or None.
     """
     problems = []
     if name in REFUSED_NAMES:
@@ -129,7 +156,13 @@ def check_reward(
         runner = SampleReward(built.function, plan, built.low, built.high, built.needs)
     except ConfigError as exc:
         problems += exc.problems
-    return Checked(resolved, runner, plan.files, problems + found)
+    looked = Looked([], [])
+    if sample is not None:
+        author = None if runner is None or found else getattr(runner.function, "check_inputs", None)
+        looked = look_at(resolved.info, plan, sample, f"{where}.inputs", author)
+    return Checked(
+        resolved, runner, plan.files, problems + found + looked.problems, looked.warnings
+    )
 
 
 def _check_function(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -22,10 +23,28 @@ def convert(parameter: Parameter, value: Any) -> tuple[Any, list[tuple[str, str]
         The converted value, and what is wrong with it: a path inside it such as "[2]" ("" for the
         value itself) with a message. A type that pydantic cannot check takes any value.
     """
+    return converter(parameter)(value)
+
+
+def converter(parameter: Parameter) -> Callable[[Any], tuple[Any, list[tuple[str, str]]]]:
+    """`convert` for many values of one parameter; the type is read once."""
+    adapter: TypeAdapter[Any] | None
     try:
-        return _convert(parameter, value), []
-    except ValidationError as exc:
-        first = exc.errors(include_url=False)[0]
+        adapter = TypeAdapter(parameter.annotation)
+    except Exception:  # a type pydantic knows nothing of, from a script: the reward checks it
+        adapter = None
+
+    def run(value: Any) -> tuple[Any, list[tuple[str, str]]]:
+        try:
+            return _convert(adapter, value), []
+        except ValidationError as exc:
+            return None, [_wrong(parameter, value, exc)]
+
+    return run
+
+
+def _wrong(parameter: Parameter, value: Any, exc: ValidationError) -> tuple[str, str]:
+    first = exc.errors(include_url=False)[0]
     path, inner = "", value
     for key in first["loc"]:
         try:  # a union puts the names of its members between the keys
@@ -35,14 +54,12 @@ def convert(parameter: Parameter, value: Any) -> tuple[Any, list[tuple[str, str]
         path += f"[{key!r}]"
     message = f"expected {parameter.type_name}, got {_shown(inner)}"
     several = "|" in parameter.type_name or "Union" in parameter.type_name
-    return None, [(path, message if several else f"{message} ({first['msg']})")]
+    return path, message if several else f"{message} ({first['msg']})"
 
 
-def _convert(parameter: Parameter, value: Any) -> Any:
+def _convert(adapter: TypeAdapter[Any] | None, value: Any) -> Any:
     own = own_copy(value)  # what a reward does to its options must not reach the config
-    try:
-        adapter: TypeAdapter[Any] = TypeAdapter(parameter.annotation)
-    except Exception:  # a type pydantic knows nothing of, from a script: the reward checks it
+    if adapter is None:
         return own
     try:
         return adapter.validate_python(own, strict=True)

@@ -54,6 +54,17 @@ class Column:
     required: bool
     containers: tuple[type, ...] = ()
 
+    def value(self, given: Any) -> Any:
+        """The input's value for what a row holds; a copy of its own.
+
+        Raises:
+            ValueError: It holds no JSON of the declared type; so do TypeError, RecursionError.
+        """
+        if self.decode and isinstance(given, str):
+            return _decoded(given, self.containers)
+        # A list of a column that Arrow keeps may be declared as a tuple or set.
+        return _contained(own_copy(given), self.containers)
+
 
 @dataclass(frozen=True)
 class InputPlan:
@@ -83,13 +94,8 @@ class InputPlan:
                         None, "failed", f"input {source.input!r}: no column {source.column!r}"
                     )
                 continue
-            value = row[source.column]
             try:
-                if source.decode and isinstance(value, str):
-                    value = _decoded(value, source.containers)
-                else:
-                    # A list of a column that Arrow keeps may be declared as a tuple or set.
-                    value = _contained(own_copy(value), source.containers)
+                value = source.value(row[source.column])
             except (ValueError, TypeError, RecursionError) as exc:
                 return Outcome(
                     None,

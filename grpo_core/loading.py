@@ -9,6 +9,7 @@ from typing import Any
 
 from grpo_core.dataset import PROMPT, columns_of, to_columns, with_prompts
 from grpo_core.errors import DataError, MissingExtraError, Problem
+from grpo_core.looking import Sample
 from grpo_core.reader import Draft
 from grpo_core.sections import DataSection, EvalSection
 from grpo_core.source import Datasets, held_out, load, locate
@@ -26,10 +27,17 @@ class Part:
     Attributes:
         table: Its columns, all of one length; empty ones where the rows cannot be used.
         fingerprint: What the manifest keeps of the rows, with their number.
+        places: Where each row is from; empty where the rows cannot be used.
     """
 
     table: Table
     fingerprint: dict[str, Any] = field(default_factory=dict)
+    places: Sequence[object] = ()
+
+    @property
+    def sample(self) -> Sample:
+        """The rows with their places, to look at."""
+        return Sample(self.table, self.places)
 
 
 @dataclass(frozen=True)
@@ -149,7 +157,7 @@ def _read(
         problems.append(Problem("", str(exc)))
         # The columns are known all the same, and so is whether the rewards' inputs are among them.
         return Part({c: [] for c in [*columns_of(loaded.rows), PROMPT]})
-    return Part(table, loaded.fingerprint | {"rows": len(rows)})
+    return Part(table, loaded.fingerprint | {"rows": len(rows)}, loaded.places)
 
 
 def _split(part: Part, fraction: float, seed: int, problems: list[Problem]) -> RunData:
@@ -163,10 +171,15 @@ def _split(part: Part, fraction: float, seed: int, problems: list[Problem]) -> R
     chosen = set(out)
     kept = [i for i in range(n) if i not in chosen]
     return RunData(
-        Part(_rows_of(part.table, kept), part.fingerprint | {"rows": len(kept)}),
+        Part(
+            _rows_of(part.table, kept),
+            part.fingerprint | {"rows": len(kept)},
+            [part.places[i] for i in kept],
+        ),
         Part(
             _rows_of(part.table, out),
             {"held_out_of": part.fingerprint["path"], "seed": seed, "rows": len(out)},
+            [part.places[i] for i in out],
         ),
         problems,
     )

@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 import grpo_core
-from grpo_core.cli import demo, plugins, score, train
+from grpo_core.cli import check, demo, plugins, score, train
 from grpo_core.errors import GrpoError
 
 # Set it to see where an error came from.
@@ -31,6 +31,7 @@ app = typer.Typer(
 
 app.add_typer(plugins.app, name="plugins")
 app.command()(score.score)
+app.command()(check.check)
 app.command()(train.train)
 app.command()(demo.demo)
 

@@ -45,15 +45,29 @@ def check_prompts(
                 f"role and content, and not empty; got {_shown(prompt)}"
             )
         elif tokenizer is not None and not pictures:  # a processor renders pictures its own way
-            try:
-                tokenizer.apply_chat_template(
-                    prompt, tokenize=False, add_generation_prompt=True, **(template_arguments or {})
-                )
-            except (TemplateError, TypeError, ValueError, KeyError) as exc:
-                raise ConfigError(
-                    f"train_dataset, row {number}: the chat template cannot render the prompt "
-                    f"{_shown(prompt)}: {exc}"
-                ) from exc
+            render(prompt, tokenizer, template_arguments, f"train_dataset, row {number}")
+
+
+def render(
+    prompt: Any, tokenizer: Any, template_arguments: Mapping[str, Any] | None, where: str
+) -> str:
+    """The prompt as the model reads it.
+
+    Raises:
+        ConfigError: The chat template cannot render it.
+    """
+    if isinstance(prompt, str):
+        return prompt
+    try:
+        return str(
+            tokenizer.apply_chat_template(
+                prompt, tokenize=False, add_generation_prompt=True, **(template_arguments or {})
+            )
+        )
+    except (TemplateError, TypeError, ValueError, KeyError) as exc:
+        raise ConfigError(
+            f"{where}: the chat template cannot render the prompt {_shown(prompt)}: {exc}"
+        ) from exc
 
 
 def _is_chat(prompt: Any) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import warnings
 from collections.abc import Callable, Mapping
@@ -19,9 +18,9 @@ from transformers.utils import logging as transformers_logging
 from grpo_core.batch import eval_batch
 from grpo_core.catalog import Catalog
 from grpo_core.composite import CompositeReward
-from grpo_core.config import validate
 from grpo_core.errors import ConfigError, GrpoError, Problem
-from grpo_core.loading import Part, RunData, load_data
+from grpo_core.loading import Part, RunData
+from grpo_core.preflight import look
 from grpo_core.reader import Draft
 from grpo_core.record import RunDir, next_free
 from grpo_core.sections import ModelSection, RunConfig
@@ -75,32 +74,28 @@ def prepare(draft: Draft, catalog: Catalog) -> Prepared:
     Raises:
         ConfigError: All problems at once.
     """
+    report = look(draft, catalog, hub, train_problems)
+    if report.problems:
+        raise ConfigError(report.problems, str(draft.source))
+    return put_together(draft, catalog, report.data)
+
+
+def put_together(draft: Draft, catalog: Catalog, data: RunData) -> Prepared:
+    """Makes what the trainer takes of a config in which `look` found nothing wrong.
+
+    Raises:
+        ConfigError: The libraries refuse something that `look` cannot judge.
+    """
     source = draft.source
-    data = load_data(draft, hub)
-    columns = None if data.train is None else list(data.train.table)
-    eval_columns = None if data.evaluation is None else list(data.evaluation.table)
-    problems = [*data.problems, *validate(draft, catalog, columns, eval_columns)]
-    problems += train_problems(draft.train)
-    if (run := draft.sections.get("run")) and os.path.lexists(run.dir):
-        target = Path(run.dir)
-        problems.append(
-            Problem(
-                "run.dir",
-                f"{target} exists already and a run never overwrites another; free is "
-                f"{next_free(target)}",
-            )
-        )
-    if problems:
-        raise ConfigError(problems, str(source))
+    assert data.train is not None
     config = draft.config()
-    composite = CompositeReward.from_config(config, catalog, columns)
+    composite = CompositeReward.from_config(config, catalog, list(data.train.table))
     checkpoints = run_path(config) / "checkpoints"
     given = {**_QUIET, **_eval_arguments(config), **config.train, "output_dir": str(checkpoints)}
     try:
         args = GRPOConfig(**given)
     except (ValueError, TypeError) as exc:  # a value that only TRL or transformers can judge
         raise ConfigError([Problem("train", str(exc))], str(source)) from exc
-    assert data.train is not None
     dataset = _arrow(data.train, "data", source)
     eval_dataset = None if data.evaluation is None else _arrow(data.evaluation, "eval", source)
     check_data(composite, args, dataset)

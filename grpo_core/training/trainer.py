@@ -13,6 +13,7 @@ from peft import PeftModel
 from transformers import AutoProcessor, PreTrainedModel
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 
+from grpo_core.batch import too_few_rows
 from grpo_core.catalog import Catalog
 from grpo_core.composite import CompositeReward
 from grpo_core.errors import ConfigError, Problem, RewardError, listed, near
@@ -265,16 +266,10 @@ def check_data(
         problems.append(
             Problem("remove_unused_columns", "would take the rewards' columns away; leave it off")
         )
-    prompts = args.generation_batch_size // args.num_generations
     n = _length(dataset)
-    if n is not None and n < prompts:
-        problems.append(
-            Problem(
-                "train_dataset",
-                f"a batch takes {prompts} prompts ({args.generation_batch_size} completions in "
-                f"groups of {args.num_generations}) and the data has {n} rows, so not one step "
-                f"would be trained; add rows or make the batch smaller",
-            )
+    if n is not None:
+        problems += too_few_rows(
+            n, args.generation_batch_size, args.num_generations, "train_dataset"
         )
     if problems:
         raise ConfigError(problems, "the training data and rewards")

@@ -1,0 +1,136 @@
+"""Looks at the first rows of the data: types of the inputs, golds that a reward cannot read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from grpo_core.convert import converter
+from grpo_core.errors import Problem
+from grpo_core.inputs import Column, InputPlan
+from grpo_core.outcome import Outcome
+from grpo_core.reward import Parameter, RewardInfo
+
+# Rows that are looked at; a data set with a fault usually has it early.
+ROWS = 1000
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows to look at.
+
+    Attributes:
+        table: Columns, all of one length.
+        places: Where each row is from, such as a line of a file; else rows are counted from 0.
+    """
+
+    table: Mapping[str, Sequence[Any]]
+    places: Sequence[object] = ()
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that are looked at: the first 1,000 at most."""
+        return min(ROWS, len(next(iter(self.table.values()), ())))
+
+    def place(self, i: int) -> str:
+        """Where row i is from."""
+        return str(self.places[i]) if i < len(self.places) else f"row {i}"
+
+
+class Looked(NamedTuple):
+    """What was found.
+
+    Attributes:
+        problems: What is wrong.
+        warnings: What hurts no run but may not be meant.
+    """
+
+    problems: list[Problem]
+    warnings: list[Problem]
+
+
+def look_at(
+    info: RewardInfo,
+    plan: InputPlan,
+    sample: Sample,
+    where: str,
+    check_inputs: Callable[..., object] | None = None,
+) -> Looked:
+    """Compares the values of a reward's columns with the types its signature declares.
+
+    Args:
+        info: The reward's declaration.
+        plan: Where its inputs come from.
+        sample: The rows.
+        where: Path of the inputs, for the problems.
+        check_inputs: The reward's own check of its inputs, called if the types are right.
+    """
+    found = Looked([], [])
+    declared = {p.name: p for p in info.inputs}
+    for column in plan.columns:
+        if column.column in sample.table:
+            _look_at_column(info.name, declared[column.input], column, sample, where, found)
+    if check_inputs is not None and not found.problems:
+        found.problems.extend(_author_says(info.name, plan, sample, where, check_inputs))
+    return found
+
+
+def _look_at_column(
+    reward: str, parameter: Parameter, column: Column, sample: Sample, where: str, found: Looked
+) -> None:
+    check = converter(parameter)
+    wrong: list[tuple[int, str]] = []
+    n_none = 0
+    for i in range(sample.n_rows):
+        try:
+            value = column.value(sample.table[column.column][i])
+        except (ValueError, TypeError, RecursionError) as exc:
+            wrong.append((i, f"holds no JSON of the declared type {parameter.type_name}: {exc}"))
+            continue
+        if value is None and not column.takes_none:
+            n_none += column.required
+            continue
+        wrong += [(i, f"{text} at {path}" if path else text) for path, text in check(value)[1]]
+    at = f"{where}.{parameter.name}"
+    said = f"{reward!r} reads column {column.column!r}"
+    if wrong:
+        advice = f'bind another column (inputs = {{ {parameter.name} = "<column>" }}) or change one'
+        text = f"{said}: {_first(wrong, sample)}; {advice}"
+        found.problems.append(Problem(at, text))
+    if n_none:
+        text = f"{said}, which is None in {n_none} of the first {sample.n_rows} rows; it skips them"
+        found.warnings.append(Problem(at, text))
+
+
+def _author_says(
+    reward: str,
+    plan: InputPlan,
+    sample: Sample,
+    where: str,
+    check_inputs: Callable[..., object],
+) -> list[Problem]:
+    wrong: list[tuple[int, str]] = []
+    names = [c.column for c in plan.columns if c.column in sample.table]
+    for i in range(sample.n_rows if names else min(1, sample.n_rows)):
+        inputs = plan.read({name: sample.table[name][i] for name in names})
+        if isinstance(inputs, Outcome):
+            continue  # skipped for a None
+        try:
+            text = check_inputs(**inputs)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as exc:  # the method is the author's; whatever it raises is a finding
+            text = f"check_inputs raised {type(exc).__name__}: {exc}"
+        if text is not None:
+            wrong.append((i, str(text)))
+    if not wrong:
+        return []
+    return [Problem(where, f"{reward!r} cannot use its inputs: {_first(wrong, sample)}")]
+
+
+def _first(wrong: Sequence[tuple[int, str]], sample: Sample) -> str:
+    i, text = wrong[0]
+    more = len({number for number, _ in wrong}) - 1
+    others = f" and in {more} more of the first {sample.n_rows} rows" if more else ""
+    return f"{text} in {sample.place(i)}{others}"
