@@ -73,10 +73,15 @@ def locate(path: str, folder: Path) -> Located:
     Raises:
         DataError: It looks like a path and leads nowhere, or looks like nothing known.
     """
-    place = folder / Path(path).expanduser()
     if "\0" in path:
         raise DataError(f"there can be no data file {path!r}")
-    if os.path.lexists(place):
+    try:
+        place = folder / Path(path).expanduser()
+        exists = os.path.lexists(place)
+        place.parent.is_dir()
+    except (OSError, RuntimeError) as exc:  # a name that is too long, a home that does not exist
+        raise DataError(f"there can be no data file {path[:200]!r}: {exc}") from exc
+    if exists:
         if not place.is_dir():
             return Located("file", str(place))
         saved = any(all((place / name).is_file() for name in names) for names in _SAVED)

@@ -53,7 +53,11 @@ def call_function(path: str, folder: Path, limit: int | None = None) -> Any:
 
 def _drained(made: Any, limit: int | None) -> Any:
     lazy = isinstance(made, Iterable) and not isinstance(made, Sized)
-    return list(itertools.islice(made, limit)) if lazy else made
+    if not lazy:
+        return made
+    # A generator may yield one dictionary again and again, with other values in it.
+    rows = itertools.islice(made, limit)
+    return [dict(row) if isinstance(row, dict) else row for row in rows]
 
 
 def _module(name: str, folder: Path, path: str) -> Any:

@@ -313,3 +313,18 @@ def test_load_folder_that_cannot_be_listed_is_named(folder, monkeypatch):
     monkeypatch.setattr(Path, "iterdir", iterdir)
 
     assert error(folder, "data").endswith("data cannot be read: Permission denied")
+
+
+@pytest.mark.parametrize("path", ["~no-such-user/x.jsonl", "a" * 300 + "/x.jsonl", "b" * 5000])
+def test_locate_path_that_cannot_be_says_so(folder, path):
+    with pytest.raises(DataError, match=r"there (can be|is) no data file"):
+        locate(path, folder)
+
+
+def test_load_generator_that_reuses_one_dictionary_gives_each_row(folder):
+    (folder / "my_rows.py").write_text(
+        "def rows():\n    row = {}\n    for p in 'ab':\n"
+        "        row['prompt'] = p\n        yield row\n"
+    )
+
+    assert prompts(folder, "my_rows:rows") == ["a", "b"]

@@ -32,7 +32,8 @@ class Columns:
 
     Attributes:
         completion: Holds the completion, a text or a chat.
-        prompt: Holds the prompt; a file without it has empty prompts.
+        prompt: Holds the prompt; a file without it has empty prompts, unless it was asked for.
+        prompt_asked_for: True if a person named that column.
         group: Rows of one group have the same value here; None: "group", if the file has it; ""
             for no groups.
         added: Names of the columns that scoring adds.
@@ -42,6 +43,7 @@ class Columns:
     prompt: str = "prompt"
     group: str | None = None
     added: frozenset[str] = frozenset()
+    prompt_asked_for: bool = False
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,11 @@ def check_rows(
             progress(n_rows)
     if n_rows == 0:
         raise DataError(f"data file {source.path} has no rows")
+    if columns.prompt_asked_for and columns.prompt not in known:
+        raise DataError(
+            f"{source.path} has no column {columns.prompt!r}.{near(columns.prompt, known)} "
+            f"Columns are {listed(known)}"
+        )
     _note(chunk, types)
     progress(n_rows)
     if groups is not None:

@@ -217,6 +217,10 @@ def _readable(path: Path) -> Iterator[None]:
     pa = _pyarrow()
     try:
         yield
+    except OverflowError as exc:
+        raise DataError(
+            f"data file {path} holds a value that Python has no form for: {exc}"
+        ) from exc
     except (pa.ArrowException, OSError, UnicodeDecodeError) as exc:
         first = str(exc).split("\n", 1)[0]
         raise DataError(f"data file {path} is no parquet, or broken or cut off: {first}") from exc

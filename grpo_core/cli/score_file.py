@@ -134,7 +134,12 @@ def _from_config(call: Call) -> Job:
 
 
 def _job(call: Call, composite: CompositeReward, prompt: str, scale: Scale) -> Job:
-    columns = Columns(call.completion_column, call.prompt_column or prompt, call.group_column)
+    columns = Columns(
+        call.completion_column,
+        call.prompt_column or prompt,
+        call.group_column,
+        prompt_asked_for=call.prompt_column is not None,
+    )
     return Job(
         data=call.data,
         composite=composite,

@@ -164,9 +164,9 @@ def value_problems(given: Mapping[str, Any], where: str = "") -> list[Problem]:
         if isinstance(value, int | float | str) and not is_good(value):
             problems.append(Problem(where + name, f"expected {expected}, got {value!r}"))
     steps, epochs = given.get("max_steps", -1), given.get("num_train_epochs", 1)
-    if isinstance(steps, int) and steps == 0:
+    if isinstance(steps, int) and (steps == 0 or steps < -1):
         problems.append(
-            Problem(where + "max_steps", "expected at least 1, or -1 for epochs; got 0")
+            Problem(where + "max_steps", f"expected at least 1, or -1 for epochs; got {steps}")
         )
     if isinstance(epochs, int | float) and not epochs > 0 and not (steps or 0) > 0:
         problems.append(Problem(where + "num_train_epochs", f"expected above 0, got {epochs!r}"))

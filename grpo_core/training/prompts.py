@@ -14,7 +14,10 @@ _ROWS = 1000
 
 
 def check_prompts(
-    dataset: Any, tokenizer: Any, template_arguments: Mapping[str, Any] | None = None
+    dataset: Any,
+    tokenizer: Any,
+    template_arguments: Mapping[str, Any] | None = None,
+    where: str = "train_dataset",
 ) -> None:
     """Looks at the first 1,000 prompts; a data set that only streams is left alone.
 
@@ -22,6 +25,7 @@ def check_prompts(
         dataset: Has a column `prompt`.
         tokenizer: Renders chats; None skips that part.
         template_arguments: Further arguments of the chat template.
+        where: What the data set is called in errors.
 
     Raises:
         ConfigError: A prompt is neither a text nor a chat, is empty, or the chat template cannot
@@ -36,16 +40,16 @@ def check_prompts(
         if isinstance(prompt, str) and prompt:
             if pictures:
                 raise ConfigError(
-                    f"the data has a column {pictures[0]!r}, which TRL takes for pictures of a "
+                    f"{where} has a column {pictures[0]!r}, which TRL takes for pictures of a "
                     f"chat, but the prompt of row {number} is a text; rename the column"
                 )
         elif not _is_chat(prompt):
             raise ConfigError(
-                f"train_dataset, row {number}: a prompt must be a text or a list of messages with "
+                f"{where}, row {number}: a prompt must be a text or a list of messages with "
                 f"role and content, and not empty; got {_shown(prompt)}"
             )
         elif tokenizer is not None and not pictures:  # a processor renders pictures its own way
-            render(prompt, tokenizer, template_arguments, f"train_dataset, row {number}")
+            render(prompt, tokenizer, template_arguments, f"{where}, row {number}")
 
 
 def render(

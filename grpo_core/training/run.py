@@ -94,11 +94,12 @@ def put_together(draft: Draft, catalog: Catalog, data: RunData) -> Prepared:
     given = {**_QUIET, **_eval_arguments(config), **config.train, "output_dir": str(checkpoints)}
     try:
         args = GRPOConfig(**given)
-    except (ValueError, TypeError) as exc:  # a value that only TRL or transformers can judge
+    except (ValueError, TypeError, ImportError, OSError) as exc:
+        # A value, or a package it needs, that only TRL and transformers can judge.
         raise ConfigError([Problem("train", str(exc))], str(source)) from exc
     dataset = _arrow(data.train, "data", source)
     eval_dataset = None if data.evaluation is None else _arrow(data.evaluation, "eval", source)
-    check_data(composite, args, dataset)
+    check_data(composite, args, dataset, eval_dataset)
     return Prepared(config, dataset, eval_dataset, composite, args, _fingerprints(data))
 
 
@@ -163,15 +164,11 @@ def train_run(
             manifest={"config": _resolved(config), **fingerprints},
             peft_config=_lora(config.model),
         )
-    except Exception as exc:
-        # Nothing was trained: the name of the run stays free for the repaired config. Whatever
-        # the libraries refuse here (a missing package, weights, a device) is the config's fault.
+    except GrpoError:
         shutil.rmtree(run.path)
-        if isinstance(exc, GrpoError):
-            raise
-        raise ConfigError(
-            f"the trainer refuses what {config.source} asks for: {type(exc).__name__}: {exc}"
-        ) from exc
+        raise
+    except Exception as exc:
+        raise _refused(exc, config, run) from exc
     trainer.remove_callback(PrinterCallback)
     if before is not None:
         before(trainer)
@@ -180,9 +177,28 @@ def train_run(
     except KeyboardInterrupt:
         write(f"interrupted after step {trainer.state.global_step}; run: {run.path}")
         raise
+    except GrpoError:
+        raise
+    except Exception as exc:
+        if trainer.state.global_step:
+            raise
+        # Not one step was trained: a setting of the generation that is judged when it begins.
+        raise _refused(exc, config, run) from exc
     model = run.path / "model"
     trainer.save_model(str(model))
     return TrainedRun(run.path, model, trainer)
+
+
+def _refused(exc: Exception, config: RunConfig, run: RunDir) -> ConfigError:
+    """Makes an error of what the libraries refuse: a missing package, weights, a setting.
+
+    Nothing was trained, so the directory goes: its name stays free for the repaired config.
+    """
+    run.close()
+    shutil.rmtree(run.path)
+    return ConfigError(
+        f"the trainer refuses what {config.source} asks for: {type(exc).__name__}: {exc}"
+    )
 
 
 def run_path(config: RunConfig) -> Path:

@@ -209,6 +209,7 @@ class _Column:
 
     def __call__(
         self,
+        /,  # a column may be called self
         prompts: Sequence[Any],
         completions: Sequence[Any],
         completion_ids: Sequence[Sequence[int]],

@@ -89,7 +89,12 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
         self.composite = _composite(reward_funcs, reward_weights)
         config.reward_weights = self.composite.weights.tolist()
         check_data(self.composite, config, train_dataset, eval_dataset)
-        check_prompts(train_dataset, tokenizer, config.chat_template_kwargs)
+        parts = eval_dataset if isinstance(eval_dataset, Mapping) else {"": eval_dataset}
+        for where, part in [
+            ("train_dataset", train_dataset),
+            *(("eval_dataset", p) for p in parts.values()),
+        ]:
+            check_prompts(part, tokenizer, config.chat_template_kwargs, where)
         self._run = run_dir
         self._output_dir = Path(config.output_dir)
         self._manifest = dict(manifest or {})

@@ -418,3 +418,10 @@ def test_jsonl_needs_no_pyarrow(score, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
 
     assert score("mine.py:asks", "-o", "o.jsonl").code == 0
+
+
+def test_prompt_column_that_is_named_and_absent_is_an_error(score, site):
+    ran = score("mine.py:asks", "--completion-column", "gold", "--prompt-column", "questoin")
+
+    assert ran.code == 2
+    assert "has no column 'questoin'. Did you mean 'question'?" in ran.err

@@ -365,3 +365,19 @@ def test_seam_one_fault_of_a_whole_call_is_told_once(texts, small):
     assert str(caught.value).splitlines()[1:] == [
         "  rows 0 to 7: returned 1 values for 8 completions; return one for each, in order"
     ]
+
+
+def test_seam_column_called_self_reaches_the_rewards(texts, small):
+    seen = []
+
+    @reward
+    def look(completion: Completion, who: str) -> float:
+        """Keeps its input."""
+        seen.append(who)
+        return 0.0
+
+    args = trl.GRPOConfig(**small)
+    rewards = to_trl(CompositeReward({"look": {"use": look, "inputs": {"who": "self"}}}), args)
+    train(args, texts.add_column("self", ["me"] * 8), rewards.reward_funcs, rewards.callbacks)
+
+    assert seen == ["me"] * 16

@@ -375,3 +375,10 @@ def test_trainer_leaves_the_callers_config_for_another_trainer(texts, small):
 
     assert config.reward_weights is None
     assert second.reward_weights.tolist() == [1.0]
+
+
+def test_trainer_eval_prompt_that_cannot_be_used_names_the_row(chats, small):
+    bad = Dataset.from_dict({"prompt": [[{"role": "user", "content": None}]], "answer": ["1"]})
+
+    with pytest.raises(ConfigError, match="eval_dataset, row 0: the chat template cannot"):
+        trainer_of([zeros], chats, small, eval_dataset=bad)

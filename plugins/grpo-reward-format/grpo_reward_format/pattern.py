@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -89,9 +88,10 @@ class Pattern:
     ) -> None:
         if isinstance(patterns, str | Mapping) or not patterns:
             raise ValueError(f"patterns must be a list of tables, got {patterns!r}; {_EXAMPLE}")
-        if not 0 < timeout_s < math.inf:
+        # The regex package counts in an integer that overflows far above this.
+        if not 0 < timeout_s <= 1e6:
             raise ValueError(
-                f"timeout_s must be a positive number of seconds, got {timeout_s!r}; write at "
+                f"timeout_s must be above 0 and at most 1e6 seconds, got {timeout_s!r}; write at "
                 f"least 1.0, or leave it out"
             )
         self._rules = [_rule(f"patterns[{i}]", given) for i, given in enumerate(patterns)]

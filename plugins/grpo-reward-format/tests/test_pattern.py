@@ -106,9 +106,13 @@ def test_pattern_instance_can_be_pickled() -> None:
             {"patterns": [{"pattern": "a", "where": "start"}]},
             r"patterns\[0\].where must be one of 'search', 'full', got 'start'",
         ),
-        ({"patterns": DIGIT, "timeout_s": 0}, "timeout_s must be a positive number of seconds"),
+        ({"patterns": DIGIT, "timeout_s": 0}, "timeout_s must be above 0 and at most 1e6 seconds"),
         ({"patterns": DIGIT, "timeout_s": float("nan")}, "got nan; write at least 1.0"),
         ({"patterns": DIGIT, "timeout_s": float("inf")}, "got inf"),
+        (
+            {"patterns": DIGIT, "timeout_s": 1e13},
+            r"got 1000000+0000000\.0|got 1e\+13|10000000000000",
+        ),
     ],
 )
 def test_pattern_bad_option_says_what_to_do(options: dict[str, Any], text: str) -> None:
