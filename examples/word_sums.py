@@ -1,18 +1,21 @@
 """Word problems with one addition or subtraction, and the reward for solving them.
 
-`rows` is what smollm2.toml reads. The problems are drawn with a fixed seed, and no pair of numbers
-of the part `test` occurs in the part `train`.
+`train` and `test` are what smollm2.toml reads. The problems are drawn with a fixed seed, and no
+pair of numbers of `test` occurs in `train`.
 """
 
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
+from typing import Any
 
 from grpo_core import Completion, reward
 
 SEED = 0
 N_TRAIN = 256
-N_TEST = 48
+N_TEST = 24
+N_HELD_OUT = 20  # pairs of numbers
 
 ADD = (
     "{name} has {a} {things} and gets {b} more. How many {things} does {name} have now?",
@@ -26,24 +29,50 @@ TAKE = (
 NAMES = ("Ada", "Ben", "Carla", "Dan", "Eva", "Finn", "Greta", "Hugo")
 THINGS = ("apples", "books", "coins", "eggs", "marbles", "pencils", "shells", "stamps")
 
+# A model this small follows examples better than instructions. Written as earlier turns of the
+# chat, four of them make it keep the form now and then, which GRPO needs to begin with.
+SHOWN = (
+    ("Kim has 6 pens and gets 2 more. How many pens does Kim have now?", "6 + 2 = 8"),
+    ("There are 9 cups on a table. Sam takes 4 away. How many cups are left?", "9 - 4 = 5"),
+    ("There are 12 cards in one pile and 3 in another. How many are there in all?", "12 + 3 = 15"),
+    ("Lea has 14 stones and gives 6 away. How many stones are left?", "14 - 6 = 8"),
+)
 
-def rows() -> dict[str, list[dict[str, str]]]:
-    """The problems as columns `question` and `answer`, by part: train and test."""
+
+def train() -> list[dict[str, Any]]:
+    """The problems to train on, as columns `prompt` (a chat) and `answer` (text)."""
+    return _rows(_pairs()[N_HELD_OUT:], N_TRAIN)
+
+
+def test() -> list[dict[str, Any]]:
+    """The problems to evaluate on."""
+    return _rows(_pairs()[:N_HELD_OUT], N_TEST)
+
+
+def _pairs() -> list[tuple[int, int]]:
+    pairs = [(a, b) for a in range(3, 20) for b in range(2, 10) if b < a]
+    random.Random(SEED).shuffle(pairs)
+    return pairs
+
+
+def _rows(pairs: list[tuple[int, int]], n: int) -> list[dict[str, Any]]:
     rng = random.Random(SEED)
-    pairs = [(a, b) for a in range(2, 20) for b in range(2, 10) if b < a]
-    rng.shuffle(pairs)
-    held_out = len(pairs) // 5
-    parts = {"train": (pairs[held_out:], N_TRAIN), "test": (pairs[:held_out], N_TEST)}
-    return {
-        part: [_row(rng, *rng.choice(allowed)) for _ in range(n)]
-        for part, (allowed, n) in parts.items()
-    }
+    return [_row(rng, *rng.choice(pairs)) for _ in range(n)]
 
 
-def _row(rng: random.Random, a: int, b: int) -> dict[str, str]:
+def _row(rng: random.Random, a: int, b: int) -> dict[str, Any]:
     text = rng.choice(ADD + TAKE)
     words = {"name": rng.choice(NAMES), "things": rng.choice(THINGS), "a": a, "b": b}
-    return {"question": text.format(**words), "answer": str(a - b if text in TAKE else a + b)}
+    chat = [*_shown(), {"role": "user", "content": text.format(**words)}]
+    return {"prompt": chat, "answer": str(a - b if text in TAKE else a + b)}
+
+
+def _shown() -> Iterator[dict[str, str]]:
+    for question, steps in SHOWN:
+        answer = steps.rpartition(" ")[2]
+        yield {"role": "user", "content": question}
+        reply = f"<think>{steps}</think><answer>{answer}</answer>"
+        yield {"role": "assistant", "content": reply}
 
 
 @reward(range=(0.0, 1.0))
@@ -55,5 +84,5 @@ def answers(completion: Completion, answer: str) -> float:
     """
     if completion.text.count("<answer>") != 1:
         return 0.0
-    block = completion.text.partition("<answer>")[2].partition("</answer>")[0]
-    return float(block.strip() == answer)
+    block, closed, _ = completion.text.partition("<answer>")[2].partition("</answer>")
+    return float(bool(closed) and block.strip() == answer)

