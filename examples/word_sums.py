@@ -30,10 +30,11 @@ NAMES = ("Ada", "Ben", "Carla", "Dan", "Eva", "Finn", "Greta", "Hugo")
 THINGS = ("apples", "books", "coins", "eggs", "marbles", "pencils", "shells", "stamps")
 
 # A model this small follows examples better than instructions. Written as earlier turns of the
-# chat, two of them make it keep the form now and then, which GRPO needs to begin with.
+# chat, three of them make it keep the form now and then, which GRPO needs to begin with.
 SHOWN = (
     ("Kim has 6 pens and gets 2 more. How many pens now?", "6 + 2 = 8"),
     ("There are 9 cups. Sam takes 4 away. How many are left?", "9 - 4 = 5"),
+    ("There are 12 cards here and 3 there. How many in all?", "12 + 3 = 15"),
 )
 
 

@@ -63,7 +63,7 @@ def test_word_sums_rows_have_a_chat_and_the_answer(word_sums):
     row = word_sums.test()[0]
 
     assert list(row) == ["prompt", "answer"]
-    assert [m["role"] for m in row["prompt"]] == ["user", "assistant"] * 2 + ["user"]
+    assert [m["role"] for m in row["prompt"]] == ["user", "assistant"] * 3 + ["user"]
     assert row["answer"].isdigit()
 
 
@@ -72,9 +72,9 @@ def test_word_sums_shown_replies_earn_both_rewards(word_sums):
     answers = load_reward(f"{EXAMPLES / 'word_sums.py'}:answers")
     replies = [m["content"] for m in word_sums.test()[0]["prompt"] if m["role"] == "assistant"]
 
-    assert [tags(text).value for text in replies] == [1.0] * 2
-    golds = ["8", "5"]
-    assert [answers(t, answer=g).value for t, g in zip(replies, golds, strict=True)] == [1.0] * 2
+    assert [tags(text).value for text in replies] == [1.0] * 3
+    golds = ["8", "5", "15"]
+    assert [answers(t, answer=g).value for t, g in zip(replies, golds, strict=True)] == [1.0] * 3
 
 
 def test_word_sums_test_problems_are_not_trained_on(word_sums):
