@@ -66,12 +66,12 @@ def test_links_of_the_page_lead_somewhere(page):
 
 
 def test_every_page_can_be_reached_from_the_readme():
-    reached, todo = set(), [ROOT / "README.md"]
-    while todo:
-        page = todo.pop()
+    reached, pending = set(), [ROOT / "README.md"]
+    while pending:
+        page = pending.pop()
         reached.add(page)
         linked = [(page.parent / t.partition("#")[0]).resolve() for _, t in links_of(page)]
-        todo += [p for p in linked if p.suffix == ".md" and p.is_file() and p not in reached]
+        pending += [p for p in linked if p.suffix == ".md" and p.is_file() and p not in reached]
 
     assert set(PAGES) - reached == set()
 
