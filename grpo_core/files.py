@@ -7,6 +7,7 @@ import csv
 import gzip
 import io
 import json
+import math
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -147,7 +148,7 @@ def _jsonl(path: Path) -> Rows:
                 continue
             place = Place(label, number)
             try:
-                row = _parsed(text)
+                row = parse_json(text)
             except (ValueError, RecursionError) as exc:
                 raise DataError(
                     f"{place}: expected a JSON object, got {shown(text)} ({_reason(exc)})"
@@ -165,7 +166,7 @@ def _json(path: Path) -> Rows:
     if not text.strip():
         return
     try:
-        rows = _parsed(text)
+        rows = parse_json(text)
     except (ValueError, RecursionError) as exc:
         advice = "; one object a line is .jsonl" if "Extra data" in str(exc) else ""
         raise DataError(f"{path} is not JSON: {exc}{advice}") from None
@@ -291,8 +292,16 @@ def _once(names: list[str], where: str) -> None:
             raise DataError(f"{where}: the column {name!r} is there twice; rename one")
 
 
-def _parsed(text: str) -> Any:
-    value = json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant)
+def parse_json(text: str) -> Any:
+    """The value of a JSON text, which may hold nothing that would be lost on the way.
+
+    Raises:
+        ValueError: It is no JSON, a key is there twice, a number is NaN, infinite or beyond any
+            float, or a text holds half of a surrogate pair.
+    """
+    value = json.loads(
+        text, object_pairs_hook=_object, parse_constant=_no_constant, parse_float=_finite
+    )
     if "\\u" in text:  # the only way to write half of a surrogate pair
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     return value
@@ -308,6 +317,13 @@ def _object(pairs: list[tuple[str, Any]]) -> Row:
 
 def _no_constant(text: str) -> Any:
     raise ValueError(f"{text} is not JSON; write null or leave the row out")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is beyond any float")
+    return number
 
 
 def shown(text: str) -> str:

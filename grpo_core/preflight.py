@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,28 @@ from typing import Any
 from grpo_core.batch import rows_problems
 from grpo_core.catalog import Catalog
 from grpo_core.config import validate
+from grpo_core.discovery import PluginFilter
 from grpo_core.errors import Problem, near
 from grpo_core.loading import RunData, load_data
 from grpo_core.reader import Draft
 from grpo_core.record import next_free
+from grpo_core.sections import PluginsSection
 from grpo_core.source import Datasets
+
+
+def chosen_plugins(
+    draft: Draft, allow: Collection[str] | None = None, block: Collection[str] | None = None
+) -> Catalog:
+    """The plugins that the environment, the config's `[plugins]` and two more lists leave.
+
+    Args:
+        draft: The config, as far as it could be read.
+        allow: Distributions that alone may be used, or None for all.
+        block: Distributions that may not.
+    """
+    listed = draft.sections.get("plugins") or PluginsSection()
+    chosen = PluginFilter.from_environment().with_lists(listed.allow, listed.block)
+    return Catalog(chosen.with_lists(allow, block or ()))
 
 
 @dataclass(frozen=True)

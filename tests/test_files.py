@@ -326,3 +326,10 @@ def test_files_in_a_folder_that_leave_it_open_are_refused(folder, names, split, 
         folder(*names, split=split)
 
     assert said in str(caught.value)
+
+
+def test_number_beyond_any_float_is_no_json(tmp_path):
+    (tmp_path / "rows.jsonl").write_text('{"prompt": "a", "x": 1e999}\n')
+
+    with pytest.raises(DataError, match=r"line 1: .*1e999 is beyond any float"):
+        list(read_rows(tmp_path / "rows.jsonl"))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
-import math
 import stat
 import zlib
 from collections.abc import Iterator
@@ -15,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 from grpo_core.bulk import parquet
 from grpo_core.errors import DataError
+from grpo_core.files import parse_json
 
 Row = dict[str, Any]
 
@@ -176,14 +175,7 @@ class JsonlSource:
         except UnicodeDecodeError as exc:
             raise DataError(f"{self.path}, line {number}: not UTF-8 text: {exc}") from exc
         try:
-            row = json.loads(
-                text,
-                object_pairs_hook=_object,
-                parse_constant=_no_constant,
-                parse_float=_finite,
-            )
-            if "\\u" in text:  # the only way to write half of a surrogate pair
-                json.dumps(row, ensure_ascii=False).encode("utf-8")
+            row = parse_json(text)
         except (ValueError, RecursionError) as exc:
             why = f" ({exc})"
         else:
@@ -193,25 +185,6 @@ class JsonlSource:
         raise DataError(
             f"{self.path}, line {number}: expected a JSON object, got {_shown(text)}{why}"
         )
-
-
-def _object(pairs: list[tuple[str, Any]]) -> Row:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        twice = next(key for i, (key, _) in enumerate(pairs) if key in dict(pairs[:i]))
-        raise ValueError(f"the key {twice!r} is there twice")
-    return made
-
-
-def _no_constant(text: str) -> Any:
-    raise ValueError(f"{text} is not JSON; write null or leave the row out")
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(f"{text} is beyond any float")
-    return number
 
 
 def _shown(text: str) -> str:

@@ -58,18 +58,9 @@ def check(
 
 
 def _look(draft: Draft, allow: list[str] | None, block: list[str] | None) -> Report:
-    from grpo_core.catalog import Catalog
-    from grpo_core.discovery import PluginFilter
-    from grpo_core.preflight import look
-    from grpo_core.sections import PluginsSection
+    from grpo_core.preflight import chosen_plugins, look
 
-    listed = draft.sections.get("plugins") or PluginsSection()
-    chosen = (
-        PluginFilter.from_environment()
-        .with_lists(listed.allow, listed.block)
-        .with_lists(allow, block or ())
-    )
-    catalog = Catalog(chosen)
+    catalog = chosen_plugins(draft, allow, block)
     try:
         from grpo_core.training.check import check_run
         from grpo_core.training.run import quiet_libraries

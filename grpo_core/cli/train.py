@@ -25,11 +25,9 @@ def train(
 
     Exit code: 0 when trained, 1 if a reward stopped the run, 2 if the config is wrong.
     """
-    from grpo_core.catalog import Catalog
-    from grpo_core.discovery import PluginFilter
     from grpo_core.errors import MissingExtraError, RewardError
+    from grpo_core.preflight import chosen_plugins
     from grpo_core.reader import read_draft
-    from grpo_core.sections import PluginsSection
 
     try:
         from grpo_core.training.run import quiet_libraries, train_run
@@ -37,13 +35,7 @@ def train(
         raise MissingExtraError("grpo train", exc.extra) from None
     quiet_libraries()
     draft = read_draft(config, overrides or ())
-    listed = draft.sections.get("plugins") or PluginsSection()
-    chosen = (
-        PluginFilter.from_environment()
-        .with_lists(listed.allow, listed.block)
-        .with_lists(allow_plugin, block_plugin or ())
-    )
-    catalog = Catalog(chosen)
+    catalog = chosen_plugins(draft, allow_plugin, block_plugin)
     try:
         done = train_run(draft, catalog, typer.echo)
     except RewardError as exc:
