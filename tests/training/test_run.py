@@ -337,3 +337,25 @@ def test_train_interrupted_says_where_the_run_is(project, capsys, monkeypatch):
 
     assert caught.value.code == 130
     assert "interrupted after step 0; run: runs/first" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        ("--set", 'plugins.block=["grpo-reward-format"]'),
+        ("--set", "plugins.allow=[]"),
+        ("--block-plugin", "grpo_reward_format"),
+        ("--allow-plugin", "grpo-reward-other"),
+    ],
+)
+@pytest.mark.parametrize("command", ["train", "check"])
+def test_run_plugin_that_may_not_be_used_is_refused(project, capsys, monkeypatch, command, setting):
+    monkeypatch.setattr("sys.argv", ["grpo", command, "run.toml", *setting])
+    with pytest.raises(SystemExit) as caught:
+        main()
+
+    printed = capsys.readouterr()
+    assert caught.value.code == 2
+    assert "rewards.format.use: reward 'format/tags' cannot be used" in printed.out + printed.err
+    assert "is blocked" in printed.out + printed.err
+    assert not (project / "runs").exists()
