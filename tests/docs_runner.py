@@ -154,7 +154,13 @@ class PageRun:
         ):
             self._install(self.folder / words[-1])
             return "", 0
-        if words[0] in _SHELL:
+        if words[0] == "cd":
+            self.folder = (self.folder / words[1]).resolve()
+            self._monkeypatch.chdir(self.folder)
+            return "", 0
+        if words[0] in (*_SHELL, "pytest"):
+            if words[0] == "pytest":
+                words = [sys.executable, "-m", *words]
             done = subprocess.run(
                 words, cwd=self.folder, capture_output=True, text=True, timeout=60, check=False
             )
