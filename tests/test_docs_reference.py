@@ -268,6 +268,18 @@ def test_metrics_page_has_what_a_run_logs(one_step):
 
 
 @pytest.mark.slow
+def test_metrics_page_names_metrics_of_an_evaluation_that_exist(one_step):
+    lines = [json.loads(line) for line in (one_step / "metrics.jsonl").read_text().splitlines()]
+    logged = {re.sub("/(even|format)/", "/<reward>/", key) for line in lines for key in line}
+    [section] = prose_of(REFERENCE / "metrics.md").split("## Of an evaluation")[1:]
+
+    shown = set(re.findall(r"`(eval_[^`]+)`", section))
+
+    assert len(shown) >= 4
+    assert shown - logged == set()
+
+
+@pytest.mark.slow
 def test_run_directory_page_has_the_files_of_a_run(one_step):
     rows = table_under(REFERENCE / "run-directory.md", "Run directory")
     shown = {code(row["file"]).rstrip("/") for row in rows}
