@@ -324,7 +324,8 @@ def normal(text: str) -> list[str]:
 def line_pattern(expected: str, markers: dict[str, str]) -> str:
     pattern = re.escape(expected).replace("…", ".*")
     if "numbers vary" in markers:
-        pattern = re.sub(r"(?:\\[-+])?\d+(?:(?:\\\.|:)\d+)*", r"[-+]?\\d[\\d.:]*", pattern)
+        pattern = re.sub(r"(?:\\[-+])?\d+(?:(?:\\\.|[:,])\d+)*", r"[-+]?\\d[\\d.:,]*", pattern)
+        pattern = re.sub(r"\\ [um]s\\ ", r"\\ [num]?s\\ ", pattern)  # slow where much is going on
     return pattern
 
 
