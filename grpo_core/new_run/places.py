@@ -49,7 +49,9 @@ def _relative(path: str, folder: Path) -> str:
     """The way from the config's folder; an absolute path stays."""
     place = Path(path).expanduser()
     if not place.is_absolute():
-        place = Path(os.path.relpath(place.parent.resolve() / place.name, folder.resolve()))
+        # Behind a link to a folder, .. leads elsewhere than the text says.
+        whole = place.parent.resolve() / place.name if ".." in place.parts else place.absolute()
+        place = Path(os.path.relpath(whole, folder.resolve()))
     try:
         str(place).encode("utf-8")
     except UnicodeEncodeError:
