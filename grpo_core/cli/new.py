@@ -67,7 +67,7 @@ def run(
         chosen, reasons = _rewards(catalog, seen, folder, reward or ())
         others = other_rewards(catalog, chosen, reasons)
     looked = look_at_model(model_name(model, folder), folder)
-    training = plan_training(seen.n_rows, looked.positions)
+    training = plan_training(seen.n_rows, looked.positions, hold_out=seen.eval_split is None)
     write_new(out, config_text(seen, looked, training, chosen, others))
     for line in _said(out, seen, chosen, catalog):
         typer.echo(line)
@@ -130,6 +130,8 @@ def _said(out: Path, seen: Data, chosen: Sequence[Chosen], catalog: Catalog) -> 
         + (f"; it could also be {others}" if others else ""),
         300,
     )
+    if seen.eval_split is not None:
+        yield f"splits:  {seen.section.split} to train on, {seen.eval_split} to evaluate on"
     if seen.gold is not None:
         yield visible(f"gold:    column {seen.gold!r}, by its name", 300)
     for one in chosen:

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 from grpo_core.dataset import PROMPT, columns_of, is_chat, template_fields, to_columns, with_prompts
 from grpo_core.errors import DataError, listed, near
+from grpo_core.files import splits_in
 from grpo_core.looking import ROWS, Sample
 from grpo_core.sections import DataSection
-from grpo_core.source import Datasets, Loaded, load
+from grpo_core.source import Datasets, Loaded, load, locate
 
 # Names that such columns have, the likeliest first, without marks between words.
 _PROMPTS = (
@@ -43,6 +44,10 @@ GOLDS = (
     "output",
     "response",
 )
+
+# Splits of a folder, the likeliest first.
+_TRAIN_SPLITS = ("train", "training")
+_EVAL_SPLITS = ("validation", "valid", "val", "dev", "test", "testing", "eval")
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 60
@@ -77,6 +82,7 @@ class Data:
         others: Columns that could be the prompt too.
         golds: Columns that look like the gold answer, the likeliest first.
         sample: The rows as rewards see them.
+        eval_split: A split of the same folder to evaluate on, or None.
     """
 
     section: DataSection
@@ -86,6 +92,7 @@ class Data:
     others: Sequence[str]
     golds: Sequence[str]
     sample: Sample
+    eval_split: str | None
 
     @property
     def gold(self) -> str | None:
@@ -108,6 +115,7 @@ def look_at_data(
         DataError: It leads nowhere, cannot be read, has no rows or nothing that can be a prompt.
         MissingExtraError: A library is needed that is not installed.
     """
+    section, eval_split = _with_split(section, folder)
     loaded = load(section, folder, datasets, "data")
     names = columns_of(loaded.rows)
     columns = [_column(name, [row.get(name) for row in loaded.rows[:ROWS]]) for name in names]
@@ -122,7 +130,22 @@ def look_at_data(
         others=[c.name for c in candidates[1:]],
         golds=[n for n in named(GOLDS, _golds(columns)) if n != chosen.name],
         sample=_sample(loaded, section),
+        eval_split=eval_split,
     )
+
+
+def _with_split(section: DataSection, folder: Path) -> tuple[DataSection, str | None]:
+    """Takes the split to train on, where a folder mixes it with one to evaluate on."""
+    found = locate(section.path, folder)
+    try:
+        splits = splits_in(Path(found.path)) if found.kind == "folder" else []
+    except OSError:
+        splits = []  # a folder that cannot be listed; reading it says so
+    train = next((s for s in _TRAIN_SPLITS if s in splits), None)
+    held = next((s for s in _EVAL_SPLITS if s in splits), None)
+    if section.split is not None or train is None or held is None:
+        return section, None
+    return section.model_copy(update={"split": train}), held
 
 
 def named(words: Iterable[str], columns: Collection[str]) -> list[str]:

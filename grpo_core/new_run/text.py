@@ -42,7 +42,7 @@ def config_text(
     return _template("run.toml").substitute(
         model="\n".join(_model(model)),
         data="\n".join(_data(data, model, rewards)),
-        eval="\n".join(_eval(training)),
+        eval="\n".join(_eval(data, training)),
         rewards="\n\n".join("\n".join(block) for block in blocks),
         train="\n".join(_train(training, model)),
     )
@@ -125,16 +125,20 @@ def _system(data: Data, model: Model, rewards: Sequence[Chosen]) -> str:
     return _set("system", text, "makes a chat of the text")
 
 
-def _eval(training: Training) -> list[str]:
-    if training.fraction is None:
+def _eval(data: Data, training: Training) -> list[str]:
+    if data.eval_split is not None:
+        rows = [_set("split", data.eval_split, "of [data] path"), _set("limit", 64, "rows")]
+    elif training.fraction is None:
         return [
             _line("# [eval]", f"{training.n_rows} rows are too few to hold some out; other rows:"),
             '# path = "test.jsonl"',
         ]
-    held = f"{training.n_held} of {training.n_rows} rows are evaluated on, not trained on"
+    else:
+        held = f"{training.n_held} of {training.n_rows} rows are evaluated on, not trained on"
+        rows = [_set("fraction", training.fraction, held)]
     return [
         "[eval]",
-        _set("fraction", training.fraction, held),
+        *rows,
         _set("every", 50, "steps; also before the first and after the last"),
         _set("num_generations", 2, "completions of a prompt; fewer than in training are cheaper"),
     ]

@@ -38,15 +38,16 @@ class Training:
     reply: int
 
 
-def plan_training(n_rows: int, positions: int | None) -> Training:
+def plan_training(n_rows: int, positions: int | None, *, hold_out: bool = True) -> Training:
     """Chooses numbers with which a run is valid and ends soon.
 
     Args:
         n_rows: Rows of the data, at least 1.
         positions: How many tokens the model takes, or None if that is not known.
+        hold_out: Whether rows are held out to evaluate on, if there are enough.
     """
     fraction, held = None, 0
-    if n_rows >= _FEW:
+    if hold_out and n_rows >= _FEW:
         fraction = float(f"{min(64, max(8, n_rows // 20)) / n_rows:.2g}")
         held = max(1, round(n_rows * fraction))  # as the loader draws them
     left = n_rows - held

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import random
 import tomllib
 from pathlib import Path
@@ -195,9 +194,7 @@ def test_new_run_paths_are_relative_to_the_config(project):
     ("data", "more"), [("rows", ("--split", "train")), ("rows.json.gz", ()), ("rows.py:made", ())]
 )
 def test_new_run_reads_data_of_every_kind(project, data, more):
-    (project / "rows").mkdir()
-    (project / "rows/train.jsonl").write_text(jsonl(ROWS))
-    (project / "rows/test.jsonl").write_text(jsonl(ROWS[:2]))
+    folder_of_splits(project)
     with gzip.open(project / "rows.json.gz", "wt") as file:
         json.dump(ROWS, file)
     (project / "rows.py").write_text(f"def made():\n    print('noise')\n    return {ROWS!r}\n")
@@ -248,6 +245,22 @@ def test_new_run_evaluates_where_there_are_rows_enough(project):
 
     assert "data: 152 rows, 8 for evaluation" in result.stdout
     assert config()["eval"]["fraction"] == 0.05
+
+
+def folder_of_splits(project: Path) -> None:
+    (project / "rows").mkdir()
+    (project / "rows/train.jsonl").write_text(jsonl(ROWS))
+    (project / "rows/test.jsonl").write_text(jsonl(ROWS[:2]))
+
+
+def test_new_run_folder_of_splits_is_trained_and_evaluated_on(project):
+    folder_of_splits(project)
+
+    result = new(data="rows")
+
+    assert "splits:  train to train on, test to evaluate on\n" in result.stdout
+    assert "data: 8 rows, 2 for evaluation\n" in result.stdout
+    assert config()["eval"]["split"] == "test"
 
 
 # Whatever columns and values hold
@@ -335,13 +348,6 @@ def test_new_run_refuses_with_the_reason_and_writes_nothing(project, arguments, 
     assert {p: p.read_bytes() for p in project.iterdir() if p.is_file()} == before
 
 
-def test_new_run_that_exists_names_a_free_file(project):
-    (project / "run.toml").touch()
-    (project / "run-2.toml").touch()
-
-    assert str(new().exception).endswith("free is run-3.toml")
-
-
 def test_new_run_without_plugins_says_what_to_do(project, monkeypatch):
     monkeypatch.setenv("GRPO_CORE_PLUGINS", "")
 
@@ -360,16 +366,6 @@ def test_new_run_where_no_reward_fits_says_why(project, site, monkeypatch):
 
     assert "  - rest/matches: no column looks like its input 'schema'\n" in message
     assert "  - rest/counted: its option 'words' must be given\n" in message
-
-
-def test_new_run_that_cannot_be_written_leaves_nothing(project, monkeypatch):
-    def full(*_: object, **__: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "link", full)
-    monkeypatch.setattr(Path, "rename", full)
-    assert str(new().exception) == "run.toml cannot be written: No space left on device"
-    assert list(project.glob("run.toml*")) == []
 
 
 # What the check finds
