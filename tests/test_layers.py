@@ -43,6 +43,7 @@ LEVELS = {
     "record": 3,
     "scoring": 3,
     "preflight": 4,
+    "new_run": 4,
     "bulk": 4,
     "training": 4,
     "testing": 4,
@@ -58,6 +59,7 @@ SAME_LEVEL = {
     ("loading", "looking"),
     ("config", "looking"),
     ("training", "preflight"),
+    ("new_run", "preflight"),
     ("config", "scoring"),  # a config checks a TRL-style function as it will be called
     ("composite", "config"),
     ("composite", "scoring"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from grpo_core.catalog import Catalog
 from grpo_core.errors import ConfigError, GrpoError, Problem
 from grpo_core.loading import Part
 from grpo_core.looking import ROWS
-from grpo_core.preflight import FirstPrompt, Report, look, model_folder
+from grpo_core.preflight import FirstPrompt, Report, look, model_folder, positions_of
 from grpo_core.reader import Draft
 from grpo_core.training import hub
 from grpo_core.training.config import DEFAULTS, train_problems
@@ -102,7 +101,7 @@ def _look_at_prompts(
         else prefill_of_text(rendered[0])
     )
     report.first_prompt = FirstPrompt(rendered[0], prefill, lengths[0])
-    positions = None if folder is None else _positions(folder)
+    positions = None if folder is None else positions_of(folder)
     if positions is None:
         report.notes.append(
             "how many tokens the model takes is not known, so the length of the prompts was not "
@@ -127,19 +126,3 @@ def _too_long(draft: Draft, lengths: Sequence[int], positions: int, part: Part) 
         f"leave these rows out or make train.max_completion_length smaller"
     )
     return [Problem("data", text)]
-
-
-def _positions(folder: Path) -> int | None:
-    """How many tokens the model takes, as its config.json says; None if it does not."""
-    try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    if not isinstance(config, dict):
-        return None
-    for table in (config, config.get("text_config")):
-        if isinstance(table, dict):
-            found = table.get("max_position_embeddings", table.get("n_positions"))
-            if isinstance(found, int):
-                return found
-    return None
