@@ -43,7 +43,7 @@ def with_prompts(
         prompt: Column that holds the prompt, as text or as a chat; default: "prompt".
         template: Text with {columns} that makes the prompt instead; nested values as JSON.
         system: System message. A text becomes a chat of it and the text; a chat gets it in front
-            unless it starts with one.
+            unless it starts with one, as a block where its contents are blocks.
         where: Section of the config that says so.
         place: Says where a row is from; default: its number.
 
@@ -106,9 +106,11 @@ def _pieces(template: str, where: str) -> list[tuple[str, str | None]]:
         if field is None:
             continue
         if not field or spec or conversion or any(c in field for c in ".["):
+            got = field + (f"!{conversion}" if conversion else "") + (f":{spec}" if spec else "")
             raise DataError(
-                f"{where} {template!r}: expected {{column}}, got {{{field}}}; write {{{{ and "
-                f"}}}} for literal braces"
+                f"{where} {template!r}: expected {{column}} alone, got {{{got}}}; nothing is "
+                f"converted, formatted or looked up in a value, so put the finished text into a "
+                f"column, or write {{{{ and }}}} for literal braces"
             )
     return [(text, field) for text, field, _, _ in parts]
 
@@ -265,4 +267,6 @@ def _with_system(prompt: Any, system: str) -> list[dict[str, Any]]:
     chat = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else list(prompt)
     if chat[0]["role"] == "system":
         return chat
-    return [{"role": "system", "content": system}, *chat]
+    blocks = any(isinstance(message["content"], list) for message in chat)
+    content = [{"type": "text", "text": system}] if blocks else system
+    return [{"role": "system", "content": content}, *chat]
