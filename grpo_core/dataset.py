@@ -143,7 +143,8 @@ def to_columns(rows: Sequence[Row], place: Where = _row) -> dict[str, list[Any]]
 
     Raises:
         DataError: A column mixes texts, numbers, truth values and nested values, holds an integer
-            beyond 64 bits, or nested values that JSON does not have; the text names the rows.
+            beyond 64 bits or a time in nanoseconds, or nested values that JSON does not have; the
+            text names the rows.
     """
     table: dict[str, list[Any]] = {}
     for column in columns_of(rows):
@@ -158,6 +159,7 @@ def to_columns(rows: Sequence[Row], place: Where = _row) -> dict[str, list[Any]]
                     for i, v in enumerate(values)
                 ]
             _check_integers(column, values, place)
+            _check_times(column, values, place)
         table[column] = values
     return table
 
@@ -218,6 +220,16 @@ def _check_integers(column: str, values: Sequence[Any], place: Where) -> None:
                     f"column {column!r}, {place(i)}: expected an integer of at most {bits + 1} "
                     f"bits with its sign, got {shown(str(item))}; write it as a text"
                 )
+
+
+def _check_times(column: str, values: Sequence[Any], place: Where) -> None:
+    """Refuses times of pandas, as Parquet files give them, that end in nanoseconds."""
+    for i, value in enumerate(values):
+        if getattr(value, "nanosecond", 0) or getattr(value, "nanoseconds", 0):
+            raise DataError(
+                f"column {column!r}, {place(i)}: expected a time in microseconds at most, got "
+                f"{value}; round the column, or write it as a text or an integer"
+            )
 
 
 def _check_contents(prompts: Sequence[Any], place: Where) -> None:
