@@ -242,7 +242,7 @@ def _lora(model: ModelSection) -> LoraConfig | None:
         r=lora.r,
         lora_alpha=2 * lora.r if lora.alpha is None else lora.alpha,
         lora_dropout=lora.dropout,
-        target_modules=lora.target_modules or "all-linear",
+        target_modules="all-linear" if lora.target_modules is None else lora.target_modules,
     )
 
 
