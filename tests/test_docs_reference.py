@@ -119,7 +119,7 @@ def test_config_page_has_the_fields_whose_values_are_checked():
 
 @needs_train
 def test_config_page_says_what_grpo_train_sets():
-    from grpo_core.training.run import _QUIET
+    from grpo_core.training.prepared import _QUIET
 
     prose = " ".join(prose_of(REFERENCE / "config.md").split())
     for name, value in _QUIET.items():
