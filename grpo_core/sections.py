@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 Missing = Literal["neutral", "zero", "drop"]
+
+
+def _some(modules: list[str]) -> list[str]:
+    if not modules:
+        raise ValueError("expected a name at least; leave it out to adapt all linear layers")
+    return modules
+
+
+def _filled(text: str) -> str:
+    if not text.strip():
+        raise ValueError("expected a text; leave it out for no system message")
+    return text
+
+
+SystemMessage = Annotated[str, AfterValidator(_filled)]
 
 
 class Section(BaseModel):
@@ -29,7 +44,7 @@ class LoraSection(Section):
     r: int = Field(default=16, ge=1)
     alpha: int | None = Field(default=None, ge=1)
     dropout: float = Field(default=0.0, ge=0.0, lt=1.0)
-    target_modules: list[str] | None = None
+    target_modules: Annotated[list[str], AfterValidator(_some)] | None = None
 
 
 class ModelSection(Section):
@@ -69,7 +84,7 @@ class DataSection(Section):
     seed: int | None = Field(default=None, ge=0)
     prompt: str | None = None
     template: str | None = None
-    system: str | None = None
+    system: SystemMessage | None = None
 
 
 class EvalSection(Section):
@@ -97,7 +112,7 @@ class EvalSection(Section):
     seed: int | None = Field(default=None, ge=0)
     prompt: str | None = None
     template: str | None = None
-    system: str | None = None
+    system: SystemMessage | None = None
     every: int | None = Field(default=None, ge=1)
     num_generations: int | None = Field(default=None, ge=1)
 

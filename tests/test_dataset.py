@@ -69,6 +69,15 @@ def test_template_of_another_form_is_refused(template):
     assert "write {{ and }} for literal braces" in text
 
 
+@pytest.mark.parametrize("field", ["{q!r}", "{q:>3}", "{q!s:>{w}}", "{q.a}", "{q[0]}", "{}"])
+def test_template_of_more_than_a_column_is_quoted_in_full(field):
+    assert error([{"q": 1}], template=f"x {field}") == (
+        f"data.template 'x {field}': expected {{column}} alone, got {field}; nothing is "
+        "converted, formatted or looked up in a value, so put the finished text into a column, or "
+        "write {{ and }} for literal braces"
+    )
+
+
 def test_template_fields_are_listed_once():
     assert template_fields("{b} {{x}} {a} {b}") == ["b", "a"]
 
@@ -119,10 +128,25 @@ def test_prompt_of_another_kind_names_the_row(bad):
     )
 
 
-def test_prompt_that_is_empty_names_the_row():
-    assert error([{"prompt": "p"}, {"prompt": ""}]) == (
-        "row 1: the prompt is empty; leave the row out"
+@pytest.mark.parametrize("blank", ["", " \n\t", "\u00a0", [{"role": "user", "content": " "}]])
+def test_prompt_that_is_blank_names_the_row(blank):
+    asked = CHAT if isinstance(blank, list) else "p"
+
+    assert error([{"prompt": asked}, {"prompt": blank}]) == (
+        "the prompt is blank in 1 row: row 1; leave the row out"
     )
+
+
+def test_prompts_that_are_blank_are_counted():
+    assert error([{"q": " "}] * 4 + [{"q": "x"}], template="{q}\n") == (
+        "the prompt is blank in 4 rows: row 0, row 1, row 2, …; leave these rows out"
+    )
+
+
+def test_chat_whose_user_says_nothing_but_whose_system_does_is_taken():
+    chat = [{"role": "system", "content": "S"}, {"role": "user", "content": ""}]
+
+    assert prompts([{"prompt": chat}]) == [chat]
 
 
 def test_prompts_of_texts_and_chats_are_refused():
@@ -139,6 +163,16 @@ def test_system_makes_a_chat_of_a_text():
 
 def test_system_stands_in_front_of_a_chat():
     assert prompts([{"prompt": CHAT}], system="S") == [[{"role": "system", "content": "S"}, *CHAT]]
+
+
+def test_system_is_a_block_where_the_contents_are_blocks():
+    chat = [{"role": "user", "content": [{"type": "text", "text": "hi"}]}]
+    system = {"role": "system", "content": [{"type": "text", "text": "S"}]}
+
+    rows = with_prompts([{"prompt": chat}], system="S")
+
+    assert rows == [{"prompt": [system, *chat]}]
+    assert through_arrow(rows) == rows
 
 
 def test_system_of_a_chat_goes_before_the_configs():
@@ -268,4 +302,6 @@ def test_columns_of_nested_values_that_json_does_not_have_name_the_row(value):
 
 
 def test_prompt_that_is_empty_is_refused_under_a_system_message_too():
-    assert error([{"prompt": ""}], system="S") == "row 0: the prompt is empty; leave the row out"
+    assert error([{"prompt": ""}], system="S") == (
+        "the prompt is blank in 1 row: row 0; leave the row out"
+    )

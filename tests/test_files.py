@@ -340,3 +340,9 @@ def test_splits_in_a_folder_are_what_its_data_files_begin_with(tmp_path):
         (tmp_path / name).touch()
 
     assert splits_in(tmp_path) == ["test", "train"]
+
+
+@pytest.mark.parametrize("split", ["..", ".", "../other", "train/inner", "train/", "/etc"])
+def test_files_in_a_folder_of_a_split_that_is_a_path_are_refused(folder, split):
+    with pytest.raises(DataError, match="is a path; expected the name of a folder or of files in"):
+        folder("train/a.jsonl", split=split)
