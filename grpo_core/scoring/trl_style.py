@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-import itertools
-from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -18,7 +17,7 @@ from grpo_core.completion import Completion, Message
 from grpo_core.copying import own_copy
 from grpo_core.errors import ConfigError, NotSupportedYetError, Problem, listed, near
 from grpo_core.outcome import Outcome
-from grpo_core.scoring.checks import UNBOUNDED, fault, fault_from, outcome_of
+from grpo_core.scoring.checks import UNBOUNDED, fault, fault_from, outcomes_of
 
 # TRL's own keyword arguments; a column of the same name never reaches a function.
 TRL_ARGUMENTS = (
@@ -175,7 +174,7 @@ class TrlFunction:
             ] * n, [0.0] * n
         start = perf_counter()
         try:
-            outcomes = _outcomes(self.function(**arguments), n)
+            outcomes = outcomes_of(self.function(**arguments), n, *UNBOUNDED)
         except KeyboardInterrupt:
             raise
         except BaseException as exc:  # sys.exit() in a reward must not end the run as a success
@@ -205,31 +204,6 @@ class TrlFunction:
             return False
         # TRL itself never passes these two as columns.
         return column in self.wanted or (self.takes_all and column not in ("prompt", "completion"))
-
-
-def _outcomes(returned: Any, n: int) -> list[Outcome]:
-    """Makes n outcomes of what a function returned for n completions."""
-    if inspect.isawaitable(returned):
-        if inspect.iscoroutine(returned):
-            returned.close()  # else Python warns about it much later
-        return [fault("returned a coroutine; async functions are not supported yet")] * n
-    unordered = returned is None or isinstance(returned, str | bytes | Mapping | Set)
-    if unordered or not hasattr(returned, "__iter__") or getattr(returned, "ndim", 1) == 0:
-        return [
-            fault(
-                f"returned {type(returned).__name__} for {n} completions; return a list with one "
-                f"number or None for each, in order"
-            )
-        ] * n
-    values = list(itertools.islice(returned, n + 1))  # a generator may have no end
-    if len(values) != n:
-        count = str(len(returned)) if hasattr(returned, "__len__") else str(len(values))
-        if len(values) > n and not hasattr(returned, "__len__"):
-            count = f"more than {n}"
-        return [
-            fault(f"returned {count} values for {n} completions; return one for each, in order")
-        ] * n
-    return [outcome_of(value, *UNBOUNDED) for value in values]
 
 
 def _is_async(function: Callable[..., Any]) -> bool:

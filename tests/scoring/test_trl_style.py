@@ -263,7 +263,7 @@ def test_function_that_is_async_is_refused(function):
 def test_function_that_returns_a_coroutine_is_a_fault_without_a_warning():
     outcomes = scored(lambda completions: judge(completions))
 
-    assert outcomes[0].reason == ("returned a coroutine; async functions are not supported yet")
+    assert "write the reward as `async def`" in outcomes[0].reason
     assert outcomes[0].fault
 
 
