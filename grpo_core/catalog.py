@@ -87,6 +87,7 @@ class Catalog:
             chosen: Which distributions may be used; default: what the environment says.
         """
         chosen = PluginFilter.from_environment() if chosen is None else chosen
+        self.chosen = chosen
         self.plugins = find_plugins(chosen)
         installed = {canonicalize_name(p.distribution) for p in self.plugins}
         for name in sorted({*chosen.block, *(chosen.allow or ())} - installed - _warned):

@@ -10,12 +10,15 @@ from typing import NamedTuple
 from grpo_core.batch import batch_problems, eval_batch_problems
 from grpo_core.catalog import Catalog, Resolved
 from grpo_core.errors import ConfigError, PluginError, Problem, UnknownRewardError
+from grpo_core.graph import graph_problems
 from grpo_core.inputs import plan_inputs
 from grpo_core.looking import Looked, Sample, look_at
-from grpo_core.options import build
 from grpo_core.reader import Draft
-from grpo_core.scoring.inline import SampleReward
-from grpo_core.scoring.trl_style import TrlFunction
+from grpo_core.scoring.cache import OutcomeCache
+from grpo_core.scoring.make import make_tagged
+from grpo_core.scoring.settings import policy_of_function
+from grpo_core.scoring.tagged import TaggedReward
+from grpo_core.scoring.trl_style import TrlFunction, is_async
 from grpo_core.sections import RewardSection
 
 # They would collide with columns and metrics of the trainer.
@@ -47,6 +50,7 @@ def validate(
         warnings: Where goes what hurts no run but may not be meant.
     """
     problems = list(draft.problems)
+    ranges: dict[str, tuple[float, float]] = {}
 
     def check(columns: Collection[str] | None, sample: Sample | None) -> Looked:
         found = Looked([], [])
@@ -59,7 +63,10 @@ def validate(
                 columns=columns,
                 folder=draft.source.parent,
                 sample=sample,
+                others=[n for n in draft.rewards if n != name],
             )
+            if isinstance(checked.runner, TaggedReward):
+                ranges[name] = checked.runner.low, checked.runner.high
             found.problems.extend(checked.problems)
             found.warnings.extend(checked.warnings)
         return found
@@ -73,6 +80,10 @@ def validate(
         problems += one.problems
         if warnings is not None:
             warnings += one.warnings
+    wrong, meant = graph_problems(draft.rewards, ranges)
+    problems += wrong
+    if warnings is not None:
+        warnings += meant
     spoilt = any(p.where.startswith("rewards") for p in draft.problems)
     problems += [
         p
@@ -107,7 +118,7 @@ class Checked(NamedTuple):
     """
 
     resolved: Resolved | None
-    runner: SampleReward | TrlFunction | None
+    runner: TaggedReward | TrlFunction | None
     input_files: Mapping[str, str]
     problems: list[Problem]
     warnings: Sequence[Problem] = ()
@@ -122,8 +133,10 @@ def check_reward(
     columns: Collection[str] | None = None,
     folder: Path | None = None,
     sample: Sample | None = None,
+    others: Collection[str] = (),
+    cache: OutcomeCache | None = None,
 ) -> Checked:
-    """Resolves and builds one reward and checks its name, options and inputs.
+    """Resolves and builds one reward and checks its name, options, inputs and settings.
 
     Args:
         section: The reward's section.
@@ -133,6 +146,8 @@ def check_reward(
         columns: Columns of the data, or None if they are not known.
         folder: What relative paths are relative to; default: the working directory.
         sample: Rows whose values are looked at, or None.
+        others: Instance names of the other rewards.
+        cache: Where its outcomes are kept; default: a cache of its own.
     """
     problems = []
     if name in REFUSED_NAMES:
@@ -143,23 +158,27 @@ def check_reward(
         resolved = catalog.resolve(section.use, folder=folder)
     except (UnknownRewardError, PluginError) as exc:
         return Checked(None, None, {}, [*problems, Problem(f"{where}.use", str(exc))])
-    except ConfigError as exc:  # async, for one
-        return Checked(None, None, {}, [*problems, *exc.problems])
     if resolved.info is None:
         return _check_function(section, resolved, problems, where, name, columns)
-    runner = None
+    info = resolved.info
     plan, found = plan_inputs(
-        resolved.info, section.inputs, columns=columns, folder=folder, where=f"{where}.inputs"
+        info,
+        section.inputs,
+        columns=columns,
+        folder=folder,
+        where=f"{where}.inputs",
+        rewards=others,
     )
-    try:
-        built = build(resolved.info, section.options, f"{where}.options")
-        runner = SampleReward(built.function, plan, built.low, built.high, built.needs)
-    except ConfigError as exc:
-        problems += exc.problems
+    runner, wrong = make_tagged(
+        resolved, section, plan, catalog, where=where, folder=folder, cache=cache
+    )
+    problems += wrong
     looked = Looked([], [])
     if sample is not None:
-        author = None if runner is None or found else getattr(runner.function, "check_inputs", None)
-        looked = look_at(resolved.info, plan, sample, f"{where}.inputs", author)
+        author = None
+        if runner is not None and not found:
+            author = getattr(runner.callee.function, "check_inputs", None)
+        looked = look_at(info, plan, sample, f"{where}.inputs", author)
     return Checked(
         resolved, runner, plan.files, problems + found + looked.problems, looked.warnings
     )
@@ -183,8 +202,10 @@ def _check_function(
                     f"above it",
                 )
             )
+    policy, wrong = policy_of_function(section, is_async(resolved.target), where)
+    problems += wrong
     try:
-        function = TrlFunction(resolved.target, name or resolved.name)
+        function = TrlFunction(resolved.target, name or resolved.name, policy)
     except ConfigError as exc:
         found = [Problem(f"{where}.use", p.message) for p in exc.problems]
         return Checked(resolved, None, {}, problems + found)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
+
+from grpo_core.outcome import Outcome
 
 Isolation = Literal["inline", "thread", "process"]
 
@@ -39,3 +41,12 @@ class Policy:
     concurrency: int = CONCURRENCY
     rate: float | None = None
     cache: bool = False
+
+    def settled(self, outcome: Outcome) -> Outcome:
+        """The outcome with the value that a failure, or a deadline of its own, counts as."""
+        if outcome.status == "failed" and isinstance(self.on_error, float):
+            return replace(outcome, value=self.on_error)
+        # A cell that the end of the batch cut off is no fault, and says nothing of its completion.
+        if outcome.status == "timed_out" and outcome.fault and self.on_timeout is not None:
+            return replace(outcome, value=self.on_timeout)
+        return outcome
