@@ -38,6 +38,7 @@ LEVELS = {
     "dataset": 3,
     "loading": 3,
     "totals": 3,
+    "schedules": 3,
     "advantages": 3,
     "composite": 3,
     "record": 3,
