@@ -13,7 +13,8 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 
 from grpo_core.outcome import Outcome
-from grpo_core.scoring.runner import Batch, Column, Runner, Running
+from grpo_core.scoring.done import Running
+from grpo_core.scoring.runner import Batch, Column, Runner
 
 logger = logging.getLogger("grpo_core")
 

@@ -67,6 +67,7 @@ def make_tagged(
     )
     identity = hashlib.blake2b(repr(said).encode("utf-8", "backslashreplace"), digest_size=16)
     reward = TaggedReward(
+        name=resolved.name,
         callee=Callee(built.function, info.scope, built.low, built.high, plan.constants),
         plan=plan,
         needs=built.needs,

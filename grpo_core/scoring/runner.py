@@ -8,6 +8,7 @@ from typing import Protocol
 
 from grpo_core.completion import Completion
 from grpo_core.outcome import Outcome
+from grpo_core.scoring.done import Running
 from grpo_core.scoring.trl_batch import TrlBatch
 
 
@@ -39,13 +40,6 @@ class Column:
     outcomes: list[Outcome]
     seconds: list[float]
     n_cached: int = 0
-
-
-class Running(Protocol):
-    """Calls that are under way elsewhere."""
-
-    def cancel(self, reason: str) -> None:
-        """Ends what is not done yet: timed out, with the reason."""
 
 
 Finished = Callable[[Column], None]

@@ -13,13 +13,13 @@ from grpo_core.inputs import InputPlan
 from grpo_core.outcome import Outcome
 from grpo_core.scoring.cache import OutcomeCache, key_of
 from grpo_core.scoring.calls import Call, Callee
-from grpo_core.scoring.done import Done
+from grpo_core.scoring.done import Done, Running
 from grpo_core.scoring.loop import run_on_loop
 from grpo_core.scoring.pacing import Pacer
 from grpo_core.scoring.policy import Policy
 from grpo_core.scoring.pool import shared_pool
 from grpo_core.scoring.recipe import Recipe
-from grpo_core.scoring.runner import Batch, Column, Finished, Results, Running
+from grpo_core.scoring.runner import Batch, Column, Finished, Results
 from grpo_core.scoring.threads import run_in_threads
 
 
@@ -46,6 +46,7 @@ class TaggedReward:
     """A tagged reward, ready to score batches.
 
     Attributes:
+        name: Its name, for warnings.
         callee: The built reward.
         plan: Where its inputs come from.
         needs: Fields of the completion that must be known.
@@ -58,6 +59,7 @@ class TaggedReward:
         cache: Outcomes of earlier batches.
     """
 
+    name: str
     callee: Callee
     plan: InputPlan
     needs: tuple[str, ...] = ()
@@ -106,9 +108,14 @@ class TaggedReward:
         if self.policy.isolation == "process":
             assert self.recipe is not None
             return shared_pool().submit(self.recipe, work.calls, self.policy.timeout_s, report)
+        callee, policy = self.callee, self.policy
         if self.is_async:
-            return run_on_loop(self.callee.run_async, work.calls, self.policy, report)
-        return run_in_threads(self.callee.run, work.calls, self.policy, report)
+            return run_on_loop(
+                callee.attempt_async, work.calls, policy, report, name=self.name, pacer=self.pacer
+            )
+        return run_in_threads(
+            callee.attempt, work.calls, policy, report, name=self.name, pacer=self.pacer
+        )
 
     def _run_samples(self, batch: Batch, results: Results) -> Column:
         # The way of cheap rewards, without the lists that the other ways need.

@@ -6,7 +6,6 @@ of them if it has `**kwargs`. Prompts also answer `.get(column, default)` from t
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import inspect
 from collections.abc import Callable, Collection, Sequence
@@ -18,10 +17,10 @@ from grpo_core.errors import ConfigError, Problem, listed, near
 from grpo_core.outcome import Outcome
 from grpo_core.scoring.calls import Call
 from grpo_core.scoring.checks import UNBOUNDED, fault, fault_from, outcomes_of
-from grpo_core.scoring.done import Done
+from grpo_core.scoring.done import Done, Running
 from grpo_core.scoring.loop import run_on_loop
 from grpo_core.scoring.policy import Policy
-from grpo_core.scoring.runner import Batch, Column, Finished, Results, Running
+from grpo_core.scoring.runner import Batch, Column, Finished, Results
 from grpo_core.scoring.threads import run_in_threads
 from grpo_core.scoring.trl_batch import TrlBatch, with_row
 
@@ -128,45 +127,47 @@ class TrlFunction:
     def begin(self, batch: Batch, results: Results, finished: Finished) -> Running:
         """Begins the call in a thread, or on the event loop if the function is async."""
         given = trl_batch(batch)
+        n = len(batch.completions)
         calls = [Call(tuple(batch.completions), {})] if batch.completions else []
 
         def report(done: list[Done]) -> None:
             finished(self._column(done))
 
         if self.is_async:
-            return run_on_loop(lambda call: self.score_async(given), calls, self.policy, report)
-        return run_in_threads(lambda call: self.score(given), calls, self.policy, report)
+
+            async def attempt_async(call: Call) -> list[Outcome]:
+                arguments = self._arguments(given)  # anew for each try, which may edit them
+                if isinstance(arguments, Outcome):
+                    return [arguments] * n
+                return outcomes_of(await self.function(**arguments), n, *UNBOUNDED)
+
+            return run_on_loop(attempt_async, calls, self.policy, report, name=self.name)
+        return run_in_threads(
+            lambda call: self._attempt(given, n), calls, self.policy, report, name=self.name
+        )
 
     def score(self, batch: TrlBatch) -> list[Outcome]:
-        """Calls the function once.
+        """Calls the function once, in this thread.
 
         Returns:
             B outcomes. A call that raises, or returns something other than B values, is a fault
             in every row.
         """
         n = len(batch.completions)
-        arguments = self._arguments(batch)
-        if n == 0 or isinstance(arguments, Outcome):
-            return [arguments] * n if isinstance(arguments, Outcome) else []
+        if n == 0:
+            return []
         try:
-            return outcomes_of(self.function(**arguments), n, *UNBOUNDED)
+            return self._attempt(batch, n)
         except KeyboardInterrupt:
             raise
         except BaseException as exc:  # sys.exit() in a reward must not end the run as a success
             return [fault_from(exc)] * n
 
-    async def score_async(self, batch: TrlBatch) -> list[Outcome]:
-        """Calls an async function once and awaits it; otherwise like `score`."""
-        n = len(batch.completions)
+    def _attempt(self, batch: TrlBatch, n: int) -> list[Outcome]:
         arguments = self._arguments(batch)
         if isinstance(arguments, Outcome):
             return [arguments] * n
-        try:
-            return outcomes_of(await self.function(**arguments), n, *UNBOUNDED)
-        except (KeyboardInterrupt, asyncio.CancelledError):
-            raise
-        except BaseException as exc:
-            return [fault_from(exc)] * n
+        return outcomes_of(self.function(**arguments), n, *UNBOUNDED)
 
     def _column(self, done: Sequence[Done]) -> Column:
         """Outcomes with what the policy makes of failures, and the call's time divided evenly."""
