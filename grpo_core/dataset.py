@@ -43,7 +43,7 @@ def with_prompts(
         prompt: Column that holds the prompt, as text or as a chat; default: "prompt".
         template: Text with {columns} that makes the prompt instead; nested values as JSON.
         system: System message. A text becomes a chat of it and the text; a chat gets it in front
-            unless it starts with one.
+            unless it starts with one, as a block where its contents are blocks.
         where: Section of the config that says so.
         place: Says where a row is from; default: its number.
 
@@ -106,9 +106,11 @@ def _pieces(template: str, where: str) -> list[tuple[str, str | None]]:
         if field is None:
             continue
         if not field or spec or conversion or any(c in field for c in ".["):
+            got = field + (f"!{conversion}" if conversion else "") + (f":{spec}" if spec else "")
             raise DataError(
-                f"{where} {template!r}: expected {{column}}, got {{{field}}}; write {{{{ and "
-                f"}}}} for literal braces"
+                f"{where} {template!r}: expected {{column}} alone, got {{{got}}}; nothing is "
+                f"converted, formatted or looked up in a value, so put the finished text into a "
+                f"column, or write {{{{ and }}}} for literal braces"
             )
     return [(text, field) for text, field, _, _ in parts]
 
@@ -141,7 +143,8 @@ def to_columns(rows: Sequence[Row], place: Where = _row) -> dict[str, list[Any]]
 
     Raises:
         DataError: A column mixes texts, numbers, truth values and nested values, holds an integer
-            beyond 64 bits, or nested values that JSON does not have; the text names the rows.
+            beyond 64 bits or a time in nanoseconds, or nested values that JSON does not have; the
+            text names the rows.
     """
     table: dict[str, list[Any]] = {}
     for column in columns_of(rows):
@@ -156,6 +159,7 @@ def to_columns(rows: Sequence[Row], place: Where = _row) -> dict[str, list[Any]]
                     for i, v in enumerate(values)
                 ]
             _check_integers(column, values, place)
+            _check_times(column, values, place)
         table[column] = values
     return table
 
@@ -218,6 +222,16 @@ def _check_integers(column: str, values: Sequence[Any], place: Where) -> None:
                 )
 
 
+def _check_times(column: str, values: Sequence[Any], place: Where) -> None:
+    """Refuses times of pandas, as Parquet files give them, that end in nanoseconds."""
+    for i, value in enumerate(values):
+        if getattr(value, "nanosecond", 0) or getattr(value, "nanoseconds", 0):
+            raise DataError(
+                f"column {column!r}, {place(i)}: expected a time in microseconds at most, got "
+                f"{value}; round the column, or write it as a text or an integer"
+            )
+
+
 def _check_contents(prompts: Sequence[Any], place: Where) -> None:
     """Refuses chats whose contents are texts here and lists of blocks there."""
     seen: dict[str, int] = {}
@@ -265,4 +279,6 @@ def _with_system(prompt: Any, system: str) -> list[dict[str, Any]]:
     chat = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else list(prompt)
     if chat[0]["role"] == "system":
         return chat
-    return [{"role": "system", "content": system}, *chat]
+    blocks = any(isinstance(message["content"], list) for message in chat)
+    content = [{"type": "text", "text": system}] if blocks else system
+    return [{"role": "system", "content": content}, *chat]

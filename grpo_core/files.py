@@ -104,6 +104,11 @@ def files_in(folder: Path, split: str | None = None) -> list[Path]:
     Raises:
         DataError: There is none, or no split was named and the names are of several.
     """
+    if split is not None and (split == ".." or Path(split).name != split):
+        raise DataError(
+            f"folder {folder}: split {split!r} is a path; expected the name of a folder or of "
+            f"files in it"
+        )
     if split is not None and (folder / split).is_dir():
         return files_in(folder / split)
     found = sorted(p for p in folder.iterdir() if p.is_file() and ending_of(p) and _visible(p))

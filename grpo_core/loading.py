@@ -10,9 +10,10 @@ from typing import Any
 from grpo_core.dataset import PROMPT, columns_of, to_columns, with_prompts
 from grpo_core.errors import DataError, MissingExtraError, Problem
 from grpo_core.looking import Sample
+from grpo_core.overlap import overlap
 from grpo_core.reader import Draft
 from grpo_core.sections import DataSection, EvalSection
-from grpo_core.source import Datasets, held_out, load, locate
+from grpo_core.source import Datasets, held_out, identity, load, locate
 
 Table = dict[str, list[Any]]
 
@@ -48,11 +49,13 @@ class RunData:
         train: What is trained on, or None if it cannot be read.
         evaluation: What is evaluated on, or None if there is nothing or it cannot be read.
         problems: All that is wrong.
+        warnings: What hurts no run but may not be meant.
     """
 
     train: Part | None
     evaluation: Part | None
     problems: list[Problem]
+    warnings: list[Problem] = field(default_factory=list)
 
 
 def load_data(draft: Draft, datasets: Datasets | None = None) -> RunData:
@@ -76,9 +79,26 @@ def load_data(draft: Draft, datasets: Datasets | None = None) -> RunData:
     if evaluation.fraction is not None:
         if train is None or not train.fingerprint:  # not read, or not usable; said already
             return RunData(train, train, problems)
-        return _split(train, evaluation.fraction, evaluation.seed or 0, problems)
-    source = eval_source(evaluation, data)
-    return RunData(train, _read(source, folder, datasets, "eval", problems), problems)
+        run = _split(train, evaluation.fraction, evaluation.seed or 0, problems)
+    else:
+        source = eval_source(evaluation, data)
+        run = RunData(train, _read(source, folder, datasets, "eval", problems), problems)
+    _compare(run, held_out=evaluation.fraction is not None)
+    return run
+
+
+def _compare(run: RunData, *, held_out: bool) -> None:
+    """Says which rows of the evaluation are trained on, however they came to be there."""
+    train, evaluation = run.train, run.evaluation
+    if train is None or evaluation is None or not (train.fingerprint and evaluation.fingerprint):
+        return  # not read, or not usable; said already
+    found, n = overlap(evaluation.sample, train.sample), evaluation.fingerprint["rows"]
+    if found.n_rows == n and not held_out:
+        text = f"all {n} rows are trained on too: {found.text}; give fraction = 0.05, or rows that"
+        run.problems.append(Problem("eval", f"{text} are not in [data]"))
+    elif found.n_prompts:
+        text = f"{found.n_prompts} of the {n} prompts are trained on too: {found.text}; take them"
+        run.warnings.append(Problem("eval", f"{text} out of [data] or [eval]"))
 
 
 def eval_source(evaluation: EvalSection, data: DataSection) -> DataSection:
@@ -110,11 +130,13 @@ def eval_problems(evaluation: EvalSection, data: DataSection | None, folder: Pat
     if evaluation.path is None and evaluation.split is None and evaluation.name is None:
         text = "says no rows: give fraction = 0.05 to hold some out, or path, or another split"
         return [Problem("eval", text)]
-    if data is not None and _same_rows(eval_source(evaluation, data), data):
-        text = "reads the rows that are trained on; give fraction = 0.05, or another path or split"
-        return [Problem("eval", text)]
     path = evaluation.path or (data.path if data is not None else "")
     try:
+        if data is not None and identity(data, folder) == identity(
+            eval_source(evaluation, data), folder
+        ):
+            text = "reads the rows that are trained on; give fraction = 0.05, or another path or"
+            return [Problem("eval", f"{text} split")]
         hub = evaluation.split is None and locate(path, folder).kind == "hub"
     except DataError:
         hub = False  # reading it says so
@@ -122,12 +144,6 @@ def eval_problems(evaluation: EvalSection, data: DataSection | None, folder: Pat
         text = f'is missing: say which split of {path!r} to evaluate on, such as "test"'
         return [Problem("eval.split", text)]
     return []
-
-
-def _same_rows(one: DataSection, other: DataSection) -> bool:
-    # Without a split the training rows are mostly those of "train".
-    mine, theirs = ((s.path, s.split or "train", s.name) for s in (one, other))
-    return mine == theirs
 
 
 def _read(

@@ -85,7 +85,7 @@ def look(
     """
     data = load_data(draft, datasets)
     train, evaluation = data.train, data.evaluation
-    warnings: list[Problem] = []
+    warnings = list(data.warnings)
     problems = list(data.problems)
     problems += validate(
         draft,

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 from grpo_core.errors import DataError, MissingExtraError, listed, near
 from grpo_core.files import Place, Row, Rows, files_in, read_rows, shown
 from grpo_core.sections import DataSection
-from grpo_core.user_code import call_function, is_function
+from grpo_core.user_code import call_function, is_function, resolved_function
 
 _HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 # What is called so is meant as a file, even if it is none that can be read.
@@ -23,6 +23,8 @@ _FILE_ENDING = re.compile(
     r"\.(jsonl?|ndjson|parquet|csv|tsv|txt|arrow|xlsx?|gz|zip|zst|xz|bz2|pkl|py|toml|ya?ml)$",
     re.IGNORECASE,
 )
+# A slice of a split of the hub that is all of it.
+_ALL = re.compile(r"\[(0%?)?:(100%)?\]$")
 # What `datasets.save_to_disk` leaves: of several splits, of one.
 _SAVED = (("dataset_dict.json",), ("dataset_info.json", "state.json"))
 
@@ -103,6 +105,25 @@ def locate(path: str, folder: Path) -> Located:
             f"relative to the config: write {str(Path(path).absolute())!r}"
         )
     return Located("hub", path)
+
+
+def identity(section: DataSection, folder: Path) -> tuple[str, ...]:
+    """What a section reads, limit and seed aside; equal however it is spelt.
+
+    Args:
+        section: The section.
+        folder: What relative paths are relative to.
+
+    Raises:
+        DataError: It leads nowhere.
+    """
+    kind, path = locate(section.path, folder)
+    if kind == "function":
+        path = resolved_function(path, folder)
+    elif kind != "hub":
+        path = os.path.realpath(path)
+    # Without a split the rows are mostly those of "train".
+    return kind, path, section.name or "default", _ALL.sub("", section.split or "train")
 
 
 def _nothing(path: str, place: Path) -> str:

@@ -6,6 +6,7 @@ import hashlib
 import importlib
 import importlib.util
 import itertools
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sized
@@ -21,6 +22,19 @@ _FUNCTION = re.compile(r"(?P<module>[A-Za-z_][\w.]*|.+\.py):(?P<name>[A-Za-z_]\w
 def is_function(path: str) -> bool:
     """True if the text has the form `package.module:function` or `file.py:function`."""
     return _FUNCTION.fullmatch(path) is not None
+
+
+def resolved_function(path: str, folder: Path) -> str:
+    """The function with the file it is in, where that is known without importing it."""
+    match = _FUNCTION.fullmatch(path)
+    assert match is not None
+    module = match["module"]
+    if module.endswith(".py"):
+        files = [folder / Path(module).expanduser()]
+    else:
+        files = _beside(module, folder)
+    found = (os.path.realpath(file) for file in files if file.is_file())
+    return f"{next(found, module)}:{match['name']}"
 
 
 def call_function(path: str, folder: Path, limit: int | None = None) -> Any:
@@ -60,15 +74,19 @@ def _drained(made: Any, limit: int | None) -> Any:
     return [dict(row) if isinstance(row, dict) else row for row in rows]
 
 
+def _beside(module: str, folder: Path) -> list[Path]:
+    """The files that a module beside the config can be."""
+    beside = folder.joinpath(*module.split("."))
+    return [beside.with_name(beside.name + ".py"), beside / "__init__.py"]
+
+
 def _module(name: str, folder: Path, path: str) -> Any:
     if not name.endswith(".py"):
         module = _guarded(
             lambda: importlib.import_module(name), f"{path}: {name} cannot be imported"
         )
-        beside = folder.joinpath(*name.split("."))
-        expected = [beside.with_name(beside.name + ".py"), beside / "__init__.py"]
         loaded = getattr(module, "__file__", None)
-        for file in expected:
+        for file in _beside(name, folder):
             if file.is_file() and (loaded is None or file.resolve() != Path(loaded).resolve()):
                 raise DataError(
                     f"{path}: {name} was imported from {loaded}, not from {file}; write "

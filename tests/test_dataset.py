@@ -69,6 +69,15 @@ def test_template_of_another_form_is_refused(template):
     assert "write {{ and }} for literal braces" in text
 
 
+@pytest.mark.parametrize("field", ["{q!r}", "{q:>3}", "{q!s:>{w}}", "{q.a}", "{q[0]}", "{}"])
+def test_template_of_more_than_a_column_is_quoted_in_full(field):
+    assert error([{"q": 1}], template=f"x {field}") == (
+        f"data.template 'x {field}': expected {{column}} alone, got {field}; nothing is "
+        "converted, formatted or looked up in a value, so put the finished text into a column, or "
+        "write {{ and }} for literal braces"
+    )
+
+
 def test_template_fields_are_listed_once():
     assert template_fields("{b} {{x}} {a} {b}") == ["b", "a"]
 
@@ -139,6 +148,16 @@ def test_system_makes_a_chat_of_a_text():
 
 def test_system_stands_in_front_of_a_chat():
     assert prompts([{"prompt": CHAT}], system="S") == [[{"role": "system", "content": "S"}, *CHAT]]
+
+
+def test_system_is_a_block_where_the_contents_are_blocks():
+    chat = [{"role": "user", "content": [{"type": "text", "text": "hi"}]}]
+    system = {"role": "system", "content": [{"type": "text", "text": "S"}]}
+
+    rows = with_prompts([{"prompt": chat}], system="S")
+
+    assert rows == [{"prompt": [system, *chat]}]
+    assert through_arrow(rows) == rows
 
 
 def test_system_of_a_chat_goes_before_the_configs():

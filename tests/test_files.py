@@ -333,3 +333,9 @@ def test_number_beyond_any_float_is_no_json(tmp_path):
 
     with pytest.raises(DataError, match=r"line 1: .*1e999 is beyond any float"):
         list(read_rows(tmp_path / "rows.jsonl"))
+
+
+@pytest.mark.parametrize("split", ["..", ".", "../other", "train/inner", "train/", "/etc"])
+def test_files_in_a_folder_of_a_split_that_is_a_path_are_refused(folder, split):
+    with pytest.raises(DataError, match="is a path; expected the name of a folder or of files in"):
+        folder("train/a.jsonl", split=split)

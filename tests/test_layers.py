@@ -34,6 +34,7 @@ LEVELS = {
     "batch": 2,
     "source": 2,
     "looking": 3,
+    "overlap": 3,
     "config": 3,
     "dataset": 3,
     "loading": 3,
@@ -57,6 +58,8 @@ SAME_LEVEL = {
     ("source", "sections"),
     ("loading", "dataset"),
     ("loading", "looking"),
+    ("loading", "overlap"),
+    ("overlap", "looking"),
     ("config", "looking"),
     ("training", "preflight"),
     ("config", "scoring"),  # a config checks a TRL-style function as it will be called

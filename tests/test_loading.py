@@ -172,3 +172,103 @@ def test_load_data_column_of_two_kinds_is_named_by_file_and_line(run, tmp_path):
         "column 'x' mixes kinds: d.jsonl, line 1 holds 1 (number), d.jsonl, line 2 holds 'y' "
         "(str); make them one kind"
     ]
+
+
+SPELT = (
+    "import json\n"
+    "def rows():\n"
+    "    return [{'prompt': 'a'}, {'prompt': 'b'}]\n"
+    "def others():\n"
+    "    return [{'prompt': 'c'}]\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("data", "spelt"),
+    [
+        ("d.jsonl", "path = './d.jsonl'"),
+        ("d.jsonl", "path = '{folder}/d.jsonl'"),
+        ("./d.jsonl", "path = 'd.jsonl'\nlimit = 3\nseed = 1"),
+        ("d.jsonl", "path = 'link.jsonl'"),
+        ("f.py:rows", "path = 'f:rows'"),
+        ("f:rows", "path = './f.py:rows'"),
+        ("f:rows", "path = '{folder}/f.py:rows'"),
+        ("a/b", "path = 'a/b'\nsplit = 'train'"),
+        ("a/b", "path = 'a/b'\nsplit = 'train[:]'"),
+        ("a/b", "split = 'train[:100%]'"),
+        ("a/b", "split = 'train[0:]'"),
+        ("a/b", "split = 'train'\nname = 'default'"),
+    ],
+)
+def test_load_data_eval_of_the_training_rows_is_refused_however_it_is_spelt(
+    run, tmp_path, data, spelt
+):
+    (tmp_path / "f.py").write_text(SPELT)
+    (tmp_path / "link.jsonl").symlink_to("d.jsonl")
+    overrides = [f"data.path={data}"]
+    run(f"[eval]\n{spelt.format(folder=tmp_path)}\n")
+
+    found = load_data(read_draft(tmp_path / "run.toml", overrides)).problems
+
+    assert [str(p) for p in found if p.where == "eval"] == [
+        "eval: reads the rows that are trained on; give fraction = 0.05, or another path or split"
+    ]
+
+
+def test_load_data_eval_of_another_function_of_the_file_is_fine(run, tmp_path):
+    (tmp_path / "two_functions.py").write_text(SPELT)
+    run("[eval]\npath = 'two_functions:others'\n")
+
+    data = load_data(read_draft(tmp_path / "run.toml", ["data.path=two_functions.py:rows"]))
+
+    assert (data.problems, data.warnings) == ([], [])
+    assert data.evaluation.table["prompt"] == ["c"]
+
+
+def test_load_data_eval_of_a_copy_of_training_rows_is_refused(run, tmp_path):
+    lines = (tmp_path / "d.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "copy.jsonl").write_text("".join(lines[3:5]))
+
+    assert said(run("[eval]\npath = 'copy.jsonl'\n"), tmp_path) == [
+        "eval: all 2 rows are trained on too: copy.jsonl, line 1 (as d.jsonl, line 4), copy.jsonl, "
+        "line 2 (as d.jsonl, line 5); give fraction = 0.05, or rows that are not in [data]"
+    ]
+
+
+def test_load_data_eval_prompts_that_are_trained_on_are_counted(run, tmp_path):
+    prompts = ["d9", "new", "d2", "d0", "d1"]
+    (tmp_path / "e.jsonl").write_text(
+        "".join(json.dumps({"prompt": p, "answer": "?"}) + "\n" for p in prompts)
+    )
+
+    data = run("[eval]\npath = 'e.jsonl'\n")
+
+    assert data.problems == []
+    assert [str(w).replace(f"{tmp_path}/", "") for w in data.warnings] == [
+        "eval: 4 of the 5 prompts are trained on too: e.jsonl, line 1 (as d.jsonl, line 10), "
+        "e.jsonl, line 3 (as d.jsonl, line 3), e.jsonl, line 4 (as d.jsonl, line 1), …; take them "
+        "out of [data] or [eval]"
+    ]
+
+
+def test_load_data_eval_prompts_alike_with_other_columns_are_a_warning_only(run, tmp_path):
+    (tmp_path / "e.jsonl").write_text('{"prompt": "d0", "answer": "another"}\n')
+
+    data = run("[eval]\npath = 'e.jsonl'\n")
+
+    assert data.problems == []
+    assert [w.message.partition(":")[0] for w in data.warnings] == [
+        "1 of the 1 prompts are trained on too"
+    ]
+
+
+def test_load_data_chats_and_held_out_rows_are_compared_too(run, tmp_path):
+    chat = [{"role": "user", "content": "same"}]
+    (tmp_path / "d.jsonl").write_text((json.dumps({"prompt": chat}) + "\n") * 4)
+
+    data = run("[eval]\nfraction = 0.25\n")
+
+    assert data.problems == []
+    assert [w.message.partition(":")[0] for w in data.warnings] == [
+        "1 of the 1 prompts are trained on too"
+    ]

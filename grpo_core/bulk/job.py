@@ -72,9 +72,16 @@ class Job:
         return [self.prefix + name for name in [*names, TOTAL]]
 
 
-class _Chunk(NamedTuple):
+class Chunk(NamedTuple):
+    """Rows that are scored together.
+
+    Attributes:
+        rows: The rows.
+        sizes: Sizes of the groups they make; empty without groups.
+    """
+
     rows: list[Located]
-    sizes: list[int]  # of the groups; empty without groups
+    sizes: list[int]
 
 
 def score_file(job: Job, progress: Progress) -> dict[str, Any]:
@@ -176,7 +183,7 @@ class _Scorer:
         self._started = monotonic()
         rows = self._source.rows(done)
         progress("scoring", done, self._facts.n_rows)
-        for chunk in _chunks(rows, self._source, self._facts.group):
+        for chunk in chunks(rows, self._source, self._facts.group):
             scores = self._score(chunk)
             if output is not None:
                 lines = [
@@ -207,7 +214,7 @@ class _Scorer:
             "total": {**self._total.shown(), "coverage": self._total.count / facts.n_rows},
         }
 
-    def _score(self, chunk: _Chunk) -> list[dict[str, Any]]:
+    def _score(self, chunk: Chunk) -> list[dict[str, Any]]:
         """The columns to add to each row."""
         located = filled(chunk.rows, self._facts.columns)
         completions = [completion_of(self._source, each, self._columns) for each in located]
@@ -247,9 +254,9 @@ def cells(outcome: Outcome) -> tuple[float | None, str, str, dict[str, float]]:
     return outcome.value, outcome.status, outcome.reason, dict(outcome.metrics)
 
 
-def _chunks(rows: Iterator[Located], source: Source, group: str | None) -> Iterator[_Chunk]:
+def chunks(rows: Iterator[Located], source: Source, group: str | None) -> Iterator[Chunk]:
     """Rows in chunks; a group is never divided."""
-    chunk = _Chunk([], [])
+    chunk = Chunk([], [])
     n_bytes = 0
     last: Any = None
     for located in rows:
@@ -257,7 +264,7 @@ def _chunks(rows: Iterator[Located], source: Source, group: str | None) -> Itera
         begins = group is None or current != last
         if begins and (len(chunk.rows) >= CHUNK_ROWS or n_bytes > CHUNK_BYTES):
             yield chunk
-            chunk, n_bytes = _Chunk([], []), 0
+            chunk, n_bytes = Chunk([], []), 0
         if group is not None:
             if begins:
                 chunk.sizes.append(0)

@@ -6,6 +6,7 @@ is whole. A parquet file cannot grow after a crash, so its scores lie in JSONL u
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from typing import IO, Any
 
 from grpo_core.errors import DataError
 
+_READ_BYTES = 2**20
 _SAVE_S = 1.0  # at most this much work is lost beside that on one chunk
 
 
@@ -47,6 +49,7 @@ class Output:
         self.n_rows = 0
         self.state: Any = None
         self._n_bytes = 0
+        self._hash = hashlib.sha256()
         self._saved = monotonic()
         _check_free(path)
         try:
@@ -85,6 +88,7 @@ class Output:
             self._file.write(data)
         except OSError as exc:
             raise self._cannot_write(exc) from exc
+        self._hash.update(data)
         self._n_bytes += len(data)
         self.n_rows += len(lines)
         self.state = state
@@ -96,9 +100,11 @@ class Output:
         saved = {
             "rows": self.n_rows,
             "bytes": self._n_bytes,
+            "sha256": self._hash.hexdigest(),
             "identity": self._identity,
             "state": self.state,
         }
+        saved["seal"] = _seal(saved)
         new = self._sidecar.with_name(self._sidecar.name + ".new")
         try:
             self._file.flush()
@@ -150,29 +156,44 @@ class Output:
     def _restore(self) -> None:
         try:
             saved = json.loads(self._sidecar.read_text(encoding="utf-8"))
-            rows, n_bytes, identity = int(saved["rows"]), int(saved["bytes"]), saved["identity"]
-            self.state = saved["state"]
-        except (OSError, ValueError, KeyError, TypeError) as exc:
+            seal = saved.pop("seal")
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as exc:
             raise DataError(
                 f"{self.partial} cannot be resumed: {self._sidecar} cannot be read ({exc}); remove "
                 f"both"
             ) from exc
-        wrong = _differences(identity, self._identity)
+        if seal != _seal(saved):
+            raise DataError(
+                f"{self.partial} cannot be resumed: {self._sidecar} was changed since it was "
+                f"written; remove both"
+            )
+        wrong = _differences(saved["identity"], self._identity)
         if wrong:
             raise DataError(
                 f"{self.partial} cannot be resumed: it was made of something else: "
                 f"{'; '.join(wrong)}. Call as before, or remove it"
             )
-        if self.partial.stat().st_size < n_bytes:
+        self.n_rows, self._n_bytes, self.state = saved["rows"], saved["bytes"], saved["state"]
+        if self.partial.stat().st_size < self._n_bytes:
             raise DataError(f"{self.partial} cannot be resumed: it was cut off; remove it")
-        self._file.truncate(n_bytes)
-        self._file.seek(n_bytes)
-        self.n_rows, self._n_bytes = rows, n_bytes
+        for start in range(0, self._n_bytes, _READ_BYTES):
+            self._hash.update(self._file.read(min(_READ_BYTES, self._n_bytes - start)))
+        if self._hash.hexdigest() != saved["sha256"]:
+            raise DataError(
+                f"{self.partial} cannot be resumed: it was changed since it was written; remove it"
+            )
+        self._file.truncate(self._n_bytes)
+        self._file.seek(self._n_bytes)
 
     def _cannot_write(self, exc: OSError) -> DataError:
         return DataError(
             f"{self.partial} cannot be written: {exc.strerror}; make room and go on with --resume"
         )
+
+
+def _seal(saved: Mapping[str, Any]) -> str:
+    """Tells a sidecar that was edited, or half of it lost, from one that was written here."""
+    return hashlib.sha256(json.dumps(saved, sort_keys=True).encode()).hexdigest()
 
 
 def _check_free(path: Path) -> None:

@@ -16,6 +16,7 @@ import typer
 
 import grpo_core
 from grpo_core.cli import check, demo, plugins, score, train
+from grpo_core.cli.output import LostOutputError, exit_code_of, guard_stdout, let_go, say_error
 from grpo_core.errors import GrpoError
 
 # Set it to see where an error came from.
@@ -60,12 +61,17 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # A name that the terminal's encoding lacks must not end a command.
             stream.reconfigure(errors="backslashreplace")
+    guard_stdout()
     try:
         app()
     except GrpoError as exc:
-        print(f"error: {exc}", file=sys.stderr)
+        say_error(str(exc))
         if os.environ.get(TRACEBACK_VARIABLE):
             traceback.print_exception(exc)
         sys.exit(2)
+    except LostOutputError as exc:
+        sys.exit(exit_code_of(exc))
     except KeyboardInterrupt:
         sys.exit(130)
+    finally:
+        let_go()

@@ -287,6 +287,9 @@ def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 def _explained(shown: Mapping[str, Any]) -> Iterator[str]:
     line = f" (line {shown['line']})" if shown["line"] else ""
     yield f"row {shown['row']}{line} of {shown['data']}"
+    if shown["batch"]:
+        first, last = shown["batch"]
+        yield f"functions in TRL's style got the rows {first} to {last}, as for the whole file"
     yield f"prompt: {shown['prompt']}"
     yield f"completion: {shown['completion']}"
     for name, r in shown["rewards"].items():

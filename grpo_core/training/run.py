@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -58,6 +58,7 @@ class Prepared(NamedTuple):
         composite: The rewards.
         args: The trainer's config.
         fingerprints: What the manifest keeps of the data.
+        warnings: What hurts no run but may not be meant.
     """
 
     config: RunConfig
@@ -66,6 +67,7 @@ class Prepared(NamedTuple):
     composite: CompositeReward
     args: GRPOConfig
     fingerprints: Mapping[str, Any]
+    warnings: Sequence[Problem] = ()
 
 
 def prepare(draft: Draft, catalog: Catalog) -> Prepared:
@@ -77,7 +79,7 @@ def prepare(draft: Draft, catalog: Catalog) -> Prepared:
     report = look(draft, catalog, hub, train_problems)
     if report.problems:
         raise ConfigError(report.problems, str(draft.source))
-    return put_together(draft, catalog, report.data)
+    return put_together(draft, catalog, report.data)._replace(warnings=report.warnings)
 
 
 def put_together(draft: Draft, catalog: Catalog, data: RunData) -> Prepared:
@@ -144,7 +146,9 @@ def train_run(
         ConfigError: Something is wrong with the config or the data; nothing was created.
         RewardError: A reward broke its contract; a checkpoint was saved.
     """
-    config, dataset, eval_dataset, composite, args, fingerprints = prepare(draft, catalog)
+    config, dataset, eval_dataset, composite, args, fingerprints, said = prepare(draft, catalog)
+    for warning in said:
+        write(f"warning: {warning}")
     source = config.folder / config.model.name
     name = str(source) if source.is_dir() else config.model.name
     tokenizer = _load_tokenizer(name, source)

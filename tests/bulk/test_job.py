@@ -269,6 +269,33 @@ def test_explain_scores_the_row_and_no_other(make):
     assert shown["rewards"]["len"]["value"] == 1.0
 
 
+@pytest.mark.parametrize("number", range(5))
+def test_explain_calls_a_trl_style_function_as_the_run_does(make, monkeypatch, number):
+    monkeypatch.setattr(job, "CHUNK_ROWS", 2)
+
+    def shares(completions, hint, **columns):
+        """The length, as a share of the whole batch."""
+        return [len(c) / sum(map(len, completions)) for c in completions]
+
+    texts = ["a", "bbb", "cc", "dddd", "eeee"]
+    rows = [{"completion": t, "group": g} for t, g in zip(texts, "wwxyy", strict=True)]
+    rows[4]["hint"] = "only here"  # the other rows have None
+    _, done = scored(make(rows, {"shares": shares}))
+
+    shown = explain(make(rows, {"shares": shares}, out=None), number)
+
+    assert [row["shares/value"] for row in done] == [0.25, 0.75, 0.2, 0.4, 0.4]
+    assert shown["rewards"]["shares"]["value"] == done[number]["shares/value"]
+    assert shown["total"] == done[number]["total"]
+    assert shown["batch"] == ([0, 1] if number < 2 else [2, 4])
+
+
+def test_explain_without_such_a_function_reads_no_further(make):
+    broken = lines([ROW]) + "not JSON\n"
+
+    assert explain(make(broken, out=None), 0)["batch"] is None
+
+
 def test_explain_of_a_row_that_is_not_there_says_how_many_there_are(make):
     with pytest.raises(DataError, match=r"has no row 3; its 3 rows are counted from 0"):
         explain(make([ROW] * 3, out=None), 3)

@@ -133,6 +133,53 @@ def test_resume_of_a_file_that_was_cut_off_is_refused(path):
         Output(path, IDENTITY, resume=True)
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("rows", -1),
+        ("rows", 1),
+        ("rows", True),
+        ("bytes", 2),
+        ("bytes", -4),
+        ("state", {"total": 7}),
+        ("state", None),
+        ("identity", {}),
+        ("sha256", "00"),
+    ],
+)
+def test_resume_with_an_edited_sidecar_is_refused(path, key, value):
+    stopped(path, "1", "2")
+    sidecar = path.parent / "out.jsonl.partial.json"
+    saved = json.loads(sidecar.read_text())
+    sidecar.write_text(json.dumps({**saved, key: value}))
+
+    with pytest.raises(DataError, match=r"partial.json was changed since it was written; remove"):
+        Output(path, IDENTITY, resume=True)
+
+    assert (path.parent / "out.jsonl.partial").read_text() == "1\n2\n"
+
+
+@pytest.mark.parametrize("content", ["1\n3\n", "1 2\n", "12\n\n"])
+def test_resume_of_an_edited_file_is_refused(path, content):
+    stopped(path, "1", "2")
+    (path.parent / "out.jsonl.partial").write_text(content)
+
+    with pytest.raises(DataError, match=r"cannot be resumed: it was changed since it was written"):
+        Output(path, IDENTITY, resume=True)
+
+
+def test_resume_twice_goes_on(path):
+    stopped(path, "1")
+    output = Output(path, IDENTITY, resume=True)
+    output.write(["2"], 1)
+    output.close()
+
+    output = Output(path, IDENTITY, resume=True)
+
+    assert (output.n_rows, output.state) == (2, 1)
+    output.close()
+
+
 def test_resume_without_a_partial_file_is_refused(path):
     with pytest.raises(DataError, match=r"cannot be resumed: there is no .*out.jsonl.partial"):
         Output(path, IDENTITY, resume=True)

@@ -227,6 +227,7 @@ def test_explain_prints_one_row_in_full(score):
     assert ran.code == 0, ran.err
     assert ran.out.splitlines() == [
         "row 1 (line 2) of d.jsonl",
+        "functions in TRL's style got the rows 0 to 2, as for the whole file",
         "prompt: 2+2?",
         "completion: 5",
         "correct  0  scored  weight 2  (mine.py:says)",

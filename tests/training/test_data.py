@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import datasets
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 from grpo_core.completion import Completion
@@ -110,6 +112,20 @@ def test_dates_inside_a_column_become_texts_and_binary_is_refused(tmp_path):
     (problem,) = data_of(tmp_path, "b.parquet").problems
     assert "column 'x', " in problem.message
     assert "b.parquet, row 0: expected what JSON can hold, got {'raw': b'" in problem.message
+
+
+@pytest.mark.parametrize("kind", [pyarrow.timestamp("ns"), pyarrow.duration("ns")])
+def test_times_that_would_lose_nanoseconds_are_refused(tmp_path, kind):
+    times = pyarrow.array([1_700_000_000_123_456_000, 1_700_000_000_123_456_789], kind)
+    table = pyarrow.table({"prompt": ["a", "b"], "at": times})
+    pyarrow.parquet.write_table(table, tmp_path / "d.parquet")
+
+    (problem,) = data_of(tmp_path, "d.parquet").problems
+    whole = data_of(tmp_path, "d.parquet", "limit = 1\n")
+
+    assert "column 'at', " in problem.message
+    assert "d.parquet, row 1: expected a time in microseconds at most, got " in problem.message
+    assert whole.problems == []
 
 
 def test_saved_data_set_is_fingerprinted_shuffled_and_limited(tmp_path):

@@ -35,6 +35,19 @@ def with_eval(project: Path, text: str) -> None:
         file.write(f"\n[eval]\n{text}\n")
 
 
+def test_train_eval_prompts_that_are_trained_on_are_said(project):
+    (project / "e.jsonl").write_text('{"prompt": "3+1=", "answer": "5"}\n')
+    with_eval(project, 'path = "e.jsonl"')
+
+    result = grpo("train", "run.toml", "--set", "train.max_steps=1")
+
+    assert result.exit_code == 0, result.output
+    assert (
+        "warning: eval: 1 of the 1 prompts are trained on too: e.jsonl, line 1 (as train.jsonl, "
+        "line 4); take them out of [data] or [eval]"
+    ) in result.output
+
+
 def test_train_eval_of_held_out_rows_logs_metrics_and_a_line(project):
     with_eval(project, "fraction = 0.25\nevery = 2\nnum_generations = 2")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -11,6 +12,10 @@ from grpo_reward_format.reading import summary
 
 _EXCERPT_CHARS = 30
 _ALLOWED = {"must": ("match", "not_match"), "where": ("search", "full")}
+# Call of the pattern or of a group; what escapes and sets hold is passed over.
+_CALL = re.compile(
+    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|(?P<call>\(\?(?:R|[+-]?\d+|&\w+|P>\w+)\))", re.DOTALL
+)
 _EXAMPLE = "write for example patterns = [{ pattern = '[0-9]', must = 'match', where = 'search' }]"
 
 
@@ -60,8 +65,9 @@ class Pattern:
     A pattern that uses up its time or memory is not satisfied, whatever `must` says; the reason
     begins with "limit:" and the metric `limit_hits` counts such patterns. This is a net for
     runaway patterns, no part of a rule: the time is CPU time of the whole process, so busy
-    threads beside this one bring the limit nearer. Deterministic but for that. For tags take
-    `format/tags`, which needs no pattern and no limit.
+    threads beside this one bring the limit nearer. Deterministic but for that. Calls of the
+    pattern or of its groups, `(?R)`, `(?1)`, `(?&name)` and `(?P>name)`, are refused: the memory
+    they take has no bound. For tags take `format/tags`, which needs no pattern and no limit.
 
     How a lazy model could cheat: an empty reply satisfies every "not_match", and earns their share
     without work; gate on a pattern that asks for something, or write one pattern with look-aheads.
@@ -152,4 +158,11 @@ def _compiled(where: str, pattern: str) -> _Regex:
             f"{exc or type(exc).__name__}; in TOML write it in single quotes, so that backslashes "
             f"stay"
         ) from exc
+    for found in _CALL.finditer(pattern):
+        if call := found["call"]:
+            raise ValueError(
+                f"{where}.pattern calls itself or a group with {call}, which can take gigabytes "
+                f"before any time limit; write the group out as often as it may be nested, got "
+                f"{pattern!r}"
+            )
     return compiled

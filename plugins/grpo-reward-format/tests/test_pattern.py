@@ -120,6 +120,43 @@ def test_pattern_bad_option_says_what_to_do(options: dict[str, Any], text: str) 
         Pattern(**options)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "call"),
+    [
+        (r"a|(?R)b", "(?R)"),
+        (r"\((?:[^()]|(?R))*\)", "(?R)"),
+        (r"a|(?0)b", "(?0)"),
+        (r"(a|(?1)b)", "(?1)"),
+        (r"(a)(?-1)", "(?-1)"),
+        (r"(?+1)(a)", "(?+1)"),
+        (r"(?<n>a|(?&n)b)", "(?&n)"),
+        (r"(?P<n>a|(?P>n)b)", "(?P>n)"),
+        (r"[]\]](?R)", "(?R)"),
+    ],
+)
+def test_pattern_that_calls_itself_is_refused(pattern: str, call: str) -> None:
+    with pytest.raises(ValueError, match="calls itself or a group") as caught:
+        Pattern(patterns=[{"pattern": pattern}])
+
+    assert f"patterns[0].pattern calls itself or a group with {call}, which" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (r"\(\?R\)", "(?R)"),
+        (r"[(?R)]{4}", "(?R)"),
+        (r"[](?R)]{5}", "](?R)"),
+        (r"[^\](?R)]", "a"),
+        (r"(?P<n>a)(?P=n)(?i-s:B)(?(n)c|d)", "aabc"),
+    ],
+)
+def test_pattern_that_only_looks_like_a_call_is_taken(pattern: str, text: str) -> None:
+    patterns = [{"pattern": pattern, "where": "full"}]
+
+    assert Pattern(patterns=patterns)(Completion(text)).value == 1.0
+
+
 def test_pattern_bad_option_by_name_is_a_config_error_with_its_path() -> None:
     patterns = [*DIGIT, {"pattern": "a", "must": 7}]
 
