@@ -202,7 +202,9 @@ def _check_function(
                     f"above it",
                 )
             )
-    policy, wrong = policy_of_function(section, is_async(resolved.target), where)
+    policy, wrong = policy_of_function(
+        section, is_async=is_async(resolved.target), where=where
+    )
     problems += wrong
     try:
         function = TrlFunction(resolved.target, name or resolved.name, policy)

@@ -63,7 +63,9 @@ class SingleReward:
         if info is None:
             if section.options:
                 raise ConfigError(f"{self.name!r} is an untagged function and takes no options")
-            policy, problems = policy_of_function(section, is_async(resolved.target), "")
+            policy, problems = policy_of_function(
+                section, is_async=is_async(resolved.target), where=""
+            )
             self._runner = TrlFunction(resolved.target, resolved.name, policy)
         else:
             plan, _ = plan_inputs(info, {})
@@ -83,7 +85,7 @@ class SingleReward:
         Raises:
             ConfigError: An input is missing or unknown.
         """
-        return self.batch([completion], **{name: [value] for name, value in inputs.items()})[0]
+        return self._scored([completion], {name: [value] for name, value in inputs.items()}, None)[0]
 
     def batch(
         self,
@@ -108,6 +110,14 @@ class SingleReward:
             ConfigError: An input is missing, unknown, or not B long; or groups are not whole.
             RewardError: A cell failed, and `on_error` is "raise".
         """
+        return self._scored(completions, inputs, group_size)
+
+    def _scored(
+        self,
+        completions: Sequence[object],
+        inputs: Mapping[str, Sequence[Any]],
+        group_size: int | None,
+    ) -> list[Outcome]:
         if isinstance(completions, str | bytes | Mapping):
             raise ConfigError(
                 f"batch of {self.name!r}: expected a list of completions, got "
