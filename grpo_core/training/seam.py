@@ -18,6 +18,7 @@ import numpy as np
 import trl
 from transformers import TrainerCallback
 
+from grpo_core.causes import no_signal
 from grpo_core.composite import CompositeReward
 from grpo_core.errors import ConfigError, GrpoError, NotSupportedYetError, Problem, RewardError
 from grpo_core.scoring.trl_style import TRL_ARGUMENTS, TrlBatch
@@ -192,9 +193,9 @@ class Seam:
         totals = self.composite.totals(table, group_size, self.aggregate)
         if not np.isnan(totals).all():
             metrics["grpo/total_mean"] = float(np.nanmean(totals))
-        normalized_first = self.aggregate == "normalize_then_sum"
-        signals = values * self.composite.weights if normalized_first else totals[:, None]
-        metrics["grpo/no_signal"] = _share_without_spread(signals, group_size)
+        metrics["grpo/no_signal"] = no_signal(
+            values, self.composite.weights, group_size, self.aggregate
+        )
         return metrics
 
 
@@ -298,22 +299,6 @@ def _raise_faults(composite: CompositeReward, table: ScoreTable) -> None:
         else:
             lines += [f"  row {row}: {outcome.reason}" for row, outcome in cells[:3]]
     raise RewardError("\n".join(lines))
-
-
-def _share_without_spread(signals: FloatArray, group_size: int) -> float:
-    """Share of groups that teach nothing, since their completions scored alike.
-
-    Alike up to rounding: a trainer makes advantages of the last bits too, but they are noise.
-
-    Args:
-        signals: What the trainer centres by group, shape (B, N); NaN where nothing was scored.
-        group_size: Completions per prompt (G).
-    """
-    grouped = signals.reshape(-1, group_size, signals.shape[1])
-    low = np.where(np.isnan(grouped), np.inf, grouped).min(axis=1)
-    high = np.where(np.isnan(grouped), -np.inf, grouped).max(axis=1)
-    scale = np.maximum(1.0, np.where(np.isnan(grouped), 0.0, np.abs(grouped)).max(axis=1))
-    return float((high - low <= 1e-6 * scale).all(axis=1).mean())
 
 
 def _means(prefix: str, metrics: Sequence[Mapping[str, float]]) -> dict[str, float]:
