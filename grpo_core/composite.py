@@ -61,7 +61,7 @@ class Combined(NamedTuple):
 
     Attributes:
         effective: Values after transforms, gates and fill, shape (B, N); NaN where missing.
-        closed: The cells that a gate closed, shape (B, N).
+        closed: The cells that a gate closed, shape (B, K).
         totals: Weighted sums, shape (B,); NaN where nothing was scored.
     """
 
@@ -106,7 +106,9 @@ class CompositeReward:
         entries: The rewards, in order; K of them.
         names: Their instance names.
         counted: Indices of the rewards that are no shadows; N of them, the columns of the total.
-        weights: Weights of the counted rewards, shape (N,); of a schedule its end.
+        schedules: Their weights, a number or a schedule each.
+        weights: Their weights as numbers, shape (N,); of a schedule its end.
+        gates: By reward, what other rewards have to give before it counts, or None.
     """
 
     def __init__(
@@ -174,7 +176,7 @@ class CompositeReward:
         )
         self._ranges = [_range(e.runner) for e in entries]
         self._transforms = [transform_of(e.section) for e in entries]
-        self._gates = [self._gate(k) for k in range(len(entries))]
+        self.gates = [self._gate(k) for k in range(len(entries))]
         _warn_of_broken(catalog, {e.resolved.distribution for e in entries})
         negative = [
             entries[k].name for k, w in zip(self.counted, self.weights, strict=True) if w < 0
@@ -280,6 +282,14 @@ class CompositeReward:
         """Indices of the rewards that run in a mode."""
         return tuple(k for k, e in enumerate(self.entries) if mode in e.section.modes)
 
+    def columns_read(self) -> dict[str, tuple[str, ...]]:
+        """Columns of the data that each tagged reward reads, by instance name."""
+        return {
+            e.name: tuple(c.column for c in e.runner.plan.columns)
+            for e in self.entries
+            if isinstance(e.runner, TaggedReward)
+        }
+
     def weights_at(self, step: int, total_steps: int | None) -> FloatArray:
         """Weights of the counted rewards in force at a step, shape (N,).
 
@@ -306,7 +316,7 @@ class CompositeReward:
         """
         weights = self.weights if weights is None else weights
         values = transformed(table.values, self._transforms, self._ranges)
-        values, closed = gated(values, table.values, self._gates)
+        values, closed = gated(values, table.values, self.gates)
         counted = list(self.counted)
         effective = effective_values(
             values[:, counted],
@@ -315,7 +325,7 @@ class CompositeReward:
             group_size,
             aggregate,
         )
-        return Combined(effective, closed[:, counted], weighted_total(effective, weights))
+        return Combined(effective, closed, weighted_total(effective, weights))
 
     def effective(
         self,

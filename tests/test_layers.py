@@ -40,6 +40,7 @@ LEVELS = {
     "loading": 3,
     "totals": 3,
     "schedules": 3,
+    "causes": 3,
     "advantages": 3,
     "composite": 3,
     "record": 3,
@@ -66,6 +67,7 @@ SAME_LEVEL = {
     ("composite", "config"),
     ("composite", "scoring"),
     ("composite", "totals"),
+    ("causes", "totals"),
 }
 HEAVY = {"accelerate", "datasets", "peft", "torch", "transformers", "trl"}
 # A distribution or module of a plugin; "__grpo_reward__" is the tag of @reward.

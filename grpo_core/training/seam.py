@@ -76,6 +76,7 @@ class Seam:
         self.composite = composite
         self.names = [composite.names[k] for k in composite.counted]
         self.aggregate = args.multi_objective_aggregation
+        self._mask_truncated = bool(args.mask_truncated_completions)
         self.state: Any = None
         self.set_weights: Callable[[FloatArray], None] | None = None
         self._scheduled = np.array([isinstance(w, Schedule) for w in composite.schedules])
@@ -104,6 +105,7 @@ class Seam:
         self._check_schedules(args)
         # The trainer's own, should it have been given other args than `to_trl`.
         self.aggregate = args.multi_objective_aggregation
+        self._mask_truncated = bool(args.mask_truncated_completions)
         tokenizer = getattr(tokenizer, "tokenizer", tokenizer)  # a processor holds one
         self._host = _Host(
             model,
@@ -188,7 +190,7 @@ class Seam:
             self.set_weights(weights)
         elif self._scheduled.any():
             values = np.where(self._scheduled, values * weights, values)
-        metrics = self._metrics(table, combined, weights, group_size, mode)
+        metrics = self._metrics(table, combined, weights, group_size, mode, made)
         self._warn(table, combined, weights, group_size, mode, made, metrics["grpo/no_signal"])
         if log := further.get("log_metric"):
             for name, value in metrics.items():
@@ -262,9 +264,23 @@ class Seam:
                     reason,
                 )
         if mode == "train" and silent == 1.0:
-            cause = cause_of_silence(composite, table, combined, weights, group_size, made)
-            first = cause.split("\n", 1)[0]
-            if first not in self._causes:
+            cause = cause_of_silence(
+                table,
+                combined.effective,
+                weights,
+                group_size,
+                closed=combined.closed,
+                truncated=[c.truncated for c in made],
+                texts=[c.text for c in made],
+                gates=composite.gates,
+                columns=composite.counted,
+                inputs=composite.columns_read(),
+                aggregate=self.aggregate,
+                mask_truncated=self._mask_truncated,
+            )
+            # The first line names the cause; its numbers may differ from step to step.
+            first = "".join(c for c in (cause or "").split("\n", 1)[0] if not c.isdigit())
+            if cause is not None and first not in self._causes:
                 self._causes.add(first)
                 logger.warning("%s", cause)
 
@@ -275,6 +291,7 @@ class Seam:
         weights: FloatArray,
         group_size: int,
         mode: Mode,
+        made: Sequence[Completion],
     ) -> dict[str, float]:
         metrics: dict[str, float] = {}
         composite = self.composite
@@ -298,8 +315,9 @@ class Seam:
             metrics |= _means(f"{prefix}/m", [o.metrics for o in table.outcomes[k] if o.metrics])
         if not np.isnan(combined.totals).all():
             metrics["grpo/total_mean"] = float(np.nanmean(combined.totals))
+        masked = [self._mask_truncated and c.truncated is True for c in made]
         metrics["grpo/no_signal"] = no_signal(
-            combined.effective, weights, group_size, self.aggregate
+            combined.effective, weights, group_size, self.aggregate, masked
         )
         return metrics
 
