@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Isolation = Literal["inline", "thread", "process"]
+from grpo_core.reward import Isolation as Isolation
 
 # What a reward has where neither its author nor the config says anything.
 TIMEOUT_S = 10.0
