@@ -103,15 +103,17 @@ class CompositeReward:
                     Entry(name, section, checked.resolved, checked.runner, checked.input_files)
                 )
         if sections and len(sections) == len(rewards):  # else a weight is not known
-            problems += weight_problems({n: s.weight for n, s in sections.items()})
+            problems += weight_problems(sections)
         if problems:
             raise ConfigError(problems, "the rewards")
         self._folder = folder
         self.entries = tuple(entries)
         self.names = tuple(e.name for e in entries)
-        self.weights: FloatArray = np.array([e.section.weight for e in entries], dtype=np.float64)
+        self.weights: FloatArray = np.array(
+            [e.section.weight_ends[0] for e in entries], dtype=np.float64
+        )
         _warn_of_broken(catalog, {e.resolved.distribution for e in entries})
-        negative = [e.name for e in entries if e.section.weight < 0]
+        negative = [e.name for e in entries if min(e.section.weight_ends) < 0]
         if negative:
             warnings.warn(
                 f"negative weights turn rewards into penalties: {', '.join(negative)}",
