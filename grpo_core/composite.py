@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,14 +25,14 @@ from grpo_core.reward import Scope
 from grpo_core.schedules import Schedule, weights_at
 from grpo_core.scoring.cache import OutcomeCache
 from grpo_core.scoring.checks import UNBOUNDED
-from grpo_core.scoring.engine import BATCH_TIMEOUT_S, Task, run_tasks
+from grpo_core.scoring.engine import Task, run_tasks
 from grpo_core.scoring.groups import groups_of
 from grpo_core.scoring.runner import Batch, Column
 from grpo_core.scoring.tagged import TaggedReward
 from grpo_core.scoring.told import told
 from grpo_core.scoring.trl_batch import TrlBatch
 from grpo_core.scoring.trl_style import TrlFunction
-from grpo_core.sections import MAX_FAILED, RewardSection, RunConfig, WeightSchedule
+from grpo_core.sections import Mode, RewardSection, RunConfig, ScoringSection, WeightSchedule
 from grpo_core.table import FloatArray, ScoreTable
 from grpo_core.totals import (
     Aggregate,
@@ -51,7 +51,7 @@ logger = logging.getLogger("grpo_core")
 _warned: set[str] = set()
 
 
-Mode = Literal["train", "eval"]
+_LIMITS = ScoringSection()
 
 _OTHER_MODE = "does not run in this mode"
 
@@ -118,8 +118,8 @@ class CompositeReward:
         catalog: Catalog | None = None,
         columns: Collection[str] | None = None,
         folder: Path | None = None,
-        max_failed: float = MAX_FAILED,
-        batch_timeout_s: float = BATCH_TIMEOUT_S,
+        max_failed: float = _LIMITS.max_failed,
+        batch_timeout_s: float = _LIMITS.batch_timeout_s,
     ) -> None:
         """Finds and builds the rewards.
 
@@ -178,9 +178,7 @@ class CompositeReward:
         self._transforms = [transform_of(e.section) for e in entries]
         self.gates = [self._gate(k) for k in range(len(entries))]
         _warn_of_broken(catalog, {e.resolved.distribution for e in entries})
-        negative = [
-            entries[k].name for k, w in zip(self.counted, self.weights, strict=True) if w < 0
-        ]
+        negative = [n for n, s in sections.items() if min(s.weight_ends) < 0 and not s.shadow]
         if negative:
             warnings.warn(
                 f"negative weights turn rewards into penalties: {', '.join(negative)}",

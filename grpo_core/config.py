@@ -87,7 +87,7 @@ def validate(
     spoilt = any(p.where.startswith("rewards") for p in draft.problems)
     problems += [
         p
-        for p in weight_problems({n: s.weight for n, s in draft.rewards.items()})
+        for p in weight_problems(draft.rewards)
         # A reward that could not be read may have the weight that the others lack.
         if not (spoilt and p.where == "rewards")
     ]
@@ -202,9 +202,7 @@ def _check_function(
                     f"above it",
                 )
             )
-    policy, wrong = policy_of_function(
-        section, is_async=is_async(resolved.target), where=where
-    )
+    policy, wrong = policy_of_function(section, is_async=is_async(resolved.target), where=where)
     problems += wrong
     try:
         function = TrlFunction(resolved.target, name or resolved.name, policy)
@@ -216,14 +214,14 @@ def _check_function(
     return Checked(resolved, function, {}, problems)
 
 
-def weight_problems(weights: Mapping[str, float]) -> list[Problem]:
+def weight_problems(rewards: Mapping[str, RewardSection]) -> list[Problem]:
     """Weights that are not finite, or are all 0."""
     problems = [
-        Problem(f"rewards.{name}.weight", f"expected a finite number, got {weight!r}")
-        for name, weight in weights.items()
-        if not math.isfinite(weight)
+        Problem(f"rewards.{name}.weight", f"expected a finite number, got {section.weight!r}")
+        for name, section in rewards.items()
+        if not all(map(math.isfinite, section.weight_ends))
     ]
-    if weights and all(weight == 0 for weight in weights.values()):
+    if rewards and not any(any(section.weight_ends) for section in rewards.values()):
         problems.append(
             Problem("rewards", "every weight is 0, so nothing can be learnt; set one above 0")
         )

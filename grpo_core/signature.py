@@ -82,6 +82,15 @@ def names_for(function: Callable[..., Any]) -> dict[str, Any]:
     return dict(getattr(inspect.unwrap(function), "__globals__", {}))
 
 
+def is_async(target: Callable[..., Any]) -> bool:
+    """True if a call of the function, of the object, or of the class's instances is awaited."""
+    if isinstance(target, type):
+        target = target.__call__
+    elif not inspect.isroutine(target):
+        target = type(target).__call__
+    return inspect.iscoroutinefunction(target)
+
+
 def named_parameters(function: Callable[..., Any]) -> dict[str, bool] | None:
     """Names of a function's parameters with whether it needs them; None if it takes any."""
     try:

@@ -28,7 +28,10 @@ from grpo_core.sections import (
     PluginsSection,
     RewardSection,
     RunSection,
+    ScoringSection,
     Section,
+    TransformSection,
+    WeightSchedule,
 )
 
 REFERENCE = ROOT / "docs" / "reference"
@@ -43,8 +46,11 @@ SECTIONS: dict[str, type[Section]] = {
     "[data]": DataSection,
     "[eval]": EvalSection,
     "[rewards.NAME]": RewardSection,
+    "[rewards.NAME.weight]": WeightSchedule,
+    "[rewards.NAME.transform]": TransformSection,
     "[run]": RunSection,
     "[plugins]": PluginsSection,
+    "[scoring]": ScoringSection,
 }
 
 

@@ -22,6 +22,7 @@ LEVELS = {
     "copying": 0,
     "convert": 1,
     "reward": 1,
+    "tag": 1,
     "hookspecs": 1,
     "files": 1,
     "user_code": 1,
@@ -54,6 +55,7 @@ LEVELS = {
 # Arrows between two modules of one level; there are no others.
 SAME_LEVEL = {
     ("table", "outcome"),
+    ("reward", "tag"),
     ("catalog", "discovery"),
     ("reader", "sections"),
     ("source", "sections"),

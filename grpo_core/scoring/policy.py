@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from grpo_core.outcome import Outcome
-
-Isolation = Literal["inline", "thread", "process"]
+from grpo_core.reward import Isolation as Isolation
 
 # What a reward has where neither its author nor the config says anything.
 TIMEOUT_S = 10.0

@@ -85,7 +85,9 @@ class SingleReward:
         Raises:
             ConfigError: An input is missing or unknown.
         """
-        return self._scored([completion], {name: [value] for name, value in inputs.items()}, None)[0]
+        return self._scored([completion], {name: [value] for name, value in inputs.items()}, None)[
+            0
+        ]
 
     def batch(
         self,

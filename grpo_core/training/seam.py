@@ -19,13 +19,14 @@ import trl
 from transformers import TrainerCallback
 
 from grpo_core.causes import cause_of_silence, no_signal
-from grpo_core.composite import Combined, CompositeReward, Mode
 from grpo_core.completion import Completion
+from grpo_core.composite import Combined, CompositeReward
 from grpo_core.errors import ConfigError, GrpoError, NotSupportedYetError, Problem
 from grpo_core.schedules import Schedule, problems
 from grpo_core.scoring.told import told
 from grpo_core.scoring.trl_batch import TrlBatch
 from grpo_core.scoring.trl_style import TRL_ARGUMENTS
+from grpo_core.sections import Mode
 from grpo_core.table import FloatArray, ScoreTable
 from grpo_core.training.completions import CompletionBuilder
 
