@@ -15,7 +15,7 @@ import numpy as np
 
 from grpo_core.catalog import Catalog, Resolved
 from grpo_core.completion import Completion
-from grpo_core.config import check_reward, weight_problems
+from grpo_core.config import check_reward, schedule_problems, weight_of, weight_problems
 from grpo_core.errors import ConfigError, Problem, RewardError
 from grpo_core.graph import graph_problems, inputs_from
 from grpo_core.inputs import plan_inputs
@@ -32,7 +32,7 @@ from grpo_core.scoring.tagged import TaggedReward
 from grpo_core.scoring.told import told
 from grpo_core.scoring.trl_batch import TrlBatch
 from grpo_core.scoring.trl_style import TrlFunction
-from grpo_core.sections import Mode, RewardSection, RunConfig, ScoringSection, WeightSchedule
+from grpo_core.sections import Mode, RewardSection, RunConfig, ScoringSection
 from grpo_core.table import FloatArray, ScoreTable
 from grpo_core.totals import (
     Aggregate,
@@ -161,6 +161,7 @@ class CompositeReward:
         problems += graph_problems(sections, {e.name: _range(e.runner) for e in entries})[0]
         if sections and len(sections) == len(rewards):  # else a weight is not known
             problems += weight_problems(sections)
+        problems += schedule_problems(sections, None)[0]
         problems += _bound_problems(max_failed, batch_timeout_s)
         if problems:
             raise ConfigError(problems, "the rewards")
@@ -397,12 +398,6 @@ class CompositeReward:
                 raise RewardError(
                     told(entry.label, table.outcomes[k], rows) + '\nits on_error is "raise"'
                 )
-
-
-def weight_of(section: RewardSection) -> float | Schedule:
-    """The section's weight, a schedule as what computes it."""
-    weight = section.weight
-    return Schedule(**weight.model_dump()) if isinstance(weight, WeightSchedule) else weight
 
 
 def transform_of(section: RewardSection) -> Transform | None:

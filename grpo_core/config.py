@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from grpo_core import schedules
 from grpo_core.batch import batch_problems, eval_batch_problems
 from grpo_core.catalog import Catalog, Resolved
 from grpo_core.errors import ConfigError, PluginError, Problem, UnknownRewardError
@@ -14,12 +15,14 @@ from grpo_core.graph import graph_problems
 from grpo_core.inputs import plan_inputs
 from grpo_core.looking import Looked, Sample, look_at
 from grpo_core.reader import Draft
+from grpo_core.schedules import Schedule
 from grpo_core.scoring.cache import OutcomeCache
+from grpo_core.scoring.checks import UNBOUNDED
 from grpo_core.scoring.make import make_tagged
-from grpo_core.scoring.settings import policy_of_function
+from grpo_core.scoring.settings import policy_of_function, value_problems
 from grpo_core.scoring.tagged import TaggedReward
 from grpo_core.scoring.trl_style import TrlFunction, is_async
-from grpo_core.sections import RewardSection
+from grpo_core.sections import RewardSection, WeightSchedule
 
 # They would collide with columns and metrics of the trainer.
 REFUSED_NAMES = ("prompt", "completion", "step", "advantage", "reward", "total", "image", "images")
@@ -80,10 +83,15 @@ def validate(
         problems += one.problems
         if warnings is not None:
             warnings += one.warnings
-    wrong, meant = graph_problems(draft.rewards, ranges)
-    problems += wrong
-    if warnings is not None:
-        warnings += meant
+    steps = draft.train.get("max_steps")
+    n_steps = steps if isinstance(steps, int) and steps > 0 else None
+    for wrong, meant in (
+        graph_problems(draft.rewards, ranges),
+        schedule_problems(draft.rewards, n_steps),
+    ):
+        problems += wrong
+        if warnings is not None:
+            warnings += meant
     spoilt = any(p.where.startswith("rewards") for p in draft.problems)
     problems += [
         p
@@ -173,6 +181,8 @@ def check_reward(
         resolved, section, plan, catalog, where=where, folder=folder, cache=cache
     )
     problems += wrong
+    if runner is not None:
+        problems += value_problems(section, low=runner.low, high=runner.high, where=where)
     looked = Looked([], [])
     if sample is not None:
         author = None
@@ -203,7 +213,8 @@ def _check_function(
                 )
             )
     policy, wrong = policy_of_function(section, is_async=is_async(resolved.target), where=where)
-    problems += wrong
+    low, high = UNBOUNDED
+    problems += wrong + value_problems(section, low=low, high=high, where=where)
     try:
         function = TrlFunction(resolved.target, name or resolved.name, policy)
     except ConfigError as exc:
@@ -215,14 +226,46 @@ def _check_function(
 
 
 def weight_problems(rewards: Mapping[str, RewardSection]) -> list[Problem]:
-    """Weights that are not finite, or are all 0."""
+    """Weights that are not finite, or leave nothing to learn from."""
     problems = [
         Problem(f"rewards.{name}.weight", f"expected a finite number, got {section.weight!r}")
         for name, section in rewards.items()
         if not all(map(math.isfinite, section.weight_ends))
     ]
-    if rewards and not any(any(section.weight_ends) for section in rewards.values()):
+    counted = [s for s in rewards.values() if not s.shadow and "train" in s.modes]
+    if rewards and not counted:
+        text = (
+            "every reward is a shadow or runs in evaluations only, so nothing can be learnt; let "
+            "one count"
+        )
+        problems.append(Problem("rewards", text))
+    elif rewards and not any(any(section.weight_ends) for section in counted):
         problems.append(
             Problem("rewards", "every weight is 0, so nothing can be learnt; set one above 0")
         )
     return problems
+
+
+def schedule_problems(
+    rewards: Mapping[str, RewardSection], total_steps: int | None
+) -> tuple[list[Problem], list[Problem]]:
+    """What is wrong with weights that move, and what may not be meant.
+
+    Args:
+        rewards: The rewards by instance name.
+        total_steps: Steps of the run, or None where they are not known.
+    """
+    wrong, meant = [], []
+    for name, section in rewards.items():
+        weight = weight_of(section)
+        if isinstance(weight, Schedule):
+            found = schedules.problems(weight, total_steps, f"rewards.{name}.weight")
+            wrong += found.problems
+            meant += found.warnings
+    return wrong, meant
+
+
+def weight_of(section: RewardSection) -> float | Schedule:
+    """The section's weight; one that moves as what computes it."""
+    weight = section.weight
+    return Schedule(**weight.model_dump()) if isinstance(weight, WeightSchedule) else weight
