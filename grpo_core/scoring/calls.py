@@ -46,6 +46,20 @@ class Callee:
     high: float
     constants: Mapping[str, Any]
 
+    def attempt(self, call: Call) -> list[Outcome]:
+        """Calls the reward; what it raises passes.
+
+        Returns:
+            One outcome for each completion of the call.
+        """
+        returned = self.function(*self._arguments(call), **self._inputs(call))
+        return self._outcomes(returned, len(call.completions))
+
+    async def attempt_async(self, call: Call) -> list[Outcome]:
+        """Calls an async reward and awaits it; otherwise like `attempt`."""
+        returned = await self.function(*self._arguments(call), **self._inputs(call))
+        return self._outcomes(returned, len(call.completions))
+
     def run(self, call: Call) -> list[Outcome]:
         """Calls the reward.
 
@@ -54,12 +68,11 @@ class Callee:
             each of them; only KeyboardInterrupt passes.
         """
         try:
-            returned = self.function(*self._arguments(call), **self._inputs(call))
+            return self.attempt(call)
         except KeyboardInterrupt:
             raise
         except BaseException as exc:  # sys.exit() in a reward must not end the run as a success
             return [fault_from(exc)] * len(call.completions)
-        return self._outcomes(returned, len(call.completions))
 
     async def run_async(self, call: Call) -> list[Outcome]:
         """Calls an async reward and awaits it; otherwise like `run`.
@@ -67,12 +80,11 @@ class Callee:
         CancelledError passes too, since that is how a deadline reaches the reward.
         """
         try:
-            returned = await self.function(*self._arguments(call), **self._inputs(call))
+            return await self.attempt_async(call)
         except (KeyboardInterrupt, asyncio.CancelledError):
             raise
         except BaseException as exc:
             return [fault_from(exc)] * len(call.completions)
-        return self._outcomes(returned, len(call.completions))
 
     def close(self) -> None:
         """Calls the reward's own `close()`, if it is a class that has one."""
