@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from grpo_core.scoring.abandoned import give_up
+from grpo_core.scoring.daemon_threads import DaemonThreads
 from grpo_core.scoring.ledger import Try
 
 logger = logging.getLogger("grpo_core")
@@ -66,6 +67,7 @@ class Home:
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
         self.loop.set_task_factory(self._make_task)
+        self.loop.set_default_executor(DaemonThreads(_current_reward))
         self.step: tuple[Work, float] | None = None
         self.abandoned = False
         self._guests: set[Guest] = set()
@@ -205,6 +207,11 @@ def abandon(home: Home, reward: str) -> None:
         guest.move(blocker)
 
 
+def _current_reward() -> str:
+    work = _work.get(None)
+    return work.reward if work else "?"
+
+
 def _warn(reward: str, seconds: float) -> None:
     if reward not in _warned:
         _warned.add(reward)
@@ -218,7 +225,7 @@ def _warn(reward: str, seconds: float) -> None:
 
 
 def _close_at_exit() -> None:
-    if _home is not None:
+    if _home is not None and _home.answers(_CLOSING_S / 2):
         _home.close(wait_s=2 * _CLOSING_S)
 
 

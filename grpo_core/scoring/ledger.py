@@ -152,7 +152,10 @@ class Ledger:
                 self._decide_all(one, Outcome(None, status, reason))
             for _, _, one in self._later:
                 last = one.failed or fault("")
-                last = replace(last, reason=f"{_after(last.reason, one.number - 1)}; {reason}")
+                last = replace(
+                    last,
+                    reason=f"{_after(last.reason, one.number - 1)}; {reason} before the next try",
+                )
                 self._decide_all(one, last)
             self._waiting.clear()
             self._later.clear()
