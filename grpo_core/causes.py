@@ -140,10 +140,7 @@ class _Batch:
 
     def _of_gate(self, k: int) -> tuple[str, Sequence[int]] | None:
         gate = self.gates[k]
-        if gate is None:
-            return None
-        asked = self.table.values[:, list(gate.requires)]
-        if not (self.closed[:, k] | np.isnan(asked).any(axis=1)).all():
+        if gate is None or not self._stopped(k).all():
             return None
         needs, reached = [], 0
         for i, threshold in gate.requires.items():
@@ -191,8 +188,8 @@ class _Batch:
         raw, n = self.table.values[:, k], self.table.n_rows
         if self._spread_of(raw):
             text = f", though its raw values are {_span(raw[~np.isnan(raw)])}"
-            if shut := int(self.closed[:, k].sum()):
-                return f"{text}: its gate is closed on {shut} of the {n} rows"
+            if stopped := int(self._stopped(k).sum()):
+                return f"{text}: its gate is not open on {stopped} of the {n} rows"
             if dropped := int((np.isnan(self.effective[:, j]) & ~np.isnan(raw)).sum()):
                 return f"{text}: {dropped} of the {n} rows left the baseline"
             return f"{text}: see its transform"
@@ -204,6 +201,12 @@ class _Batch:
         if columns := self.inputs.get(self.table.names[k]):
             return f": does it read the right column? It reads {', '.join(map(repr, columns))}"
         return ": are the completions in the form that it expects?"
+
+    def _stopped(self, k: int) -> BoolArray:
+        """The rows that a gate took the reward's own value from, closed or missing."""
+        gate = self.gates[k]
+        asked = self.table.values[:, list(gate.requires) if gate else []]
+        return np.asarray(self.closed[:, k] | np.isnan(asked).any(axis=1))
 
     def _spread_of(self, column: FloatArray) -> bool:
         return bool(_differs(column[:, np.newaxis], self.group_size).any())

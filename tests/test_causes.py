@@ -258,8 +258,18 @@ def test_cause_gate_that_takes_the_difference():
     )
 
     assert (
-        "'b' gave 0 on all rows, though its raw values are 0 to 1: its gate is closed on 3" in said
+        "'b' gave 0 on all rows, though its raw values are 0 to 1: its gate is not open on " in said
     )
+
+
+def test_cause_missing_gate_that_takes_the_difference():
+    said = cause(
+        {"a": outcomes(1, NONE, NONE, 1), "b": outcomes(0, 1, 1, 0)},
+        gates=[None, Gate({0: 0.5})],
+        shadows=["a"],
+    )
+
+    assert "raw values are 0 to 1: its gate is not open on 2 of the 4 rows\n" in said
 
 
 def test_cause_transform_that_takes_the_difference():
