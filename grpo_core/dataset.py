@@ -51,7 +51,7 @@ def with_prompts(
         New rows with a `prompt` that is text in all or a chat in all.
 
     Raises:
-        DataError: Both or neither source is there, a column is absent, a prompt is empty or of
+        DataError: Both or neither source is there, a column is absent, a prompt is blank or of
             another kind.
     """
     if prompt is not None and template is not None:
@@ -77,8 +77,13 @@ def with_prompts(
             f"some prompts are texts ({place(chats[False])}) and some are chats "
             f"({place(chats[True])}); make them of one kind"
         )
-    if "" in made:
-        raise DataError(f"{place(made.index(''))}: the prompt is empty; leave the row out")
+    if blank := [i for i, p in enumerate(made) if _is_blank(p)]:
+        shown = ", ".join([*(str(place(i)) for i in blank[:3]), *(["…"] if blank[3:] else [])])
+        n = len(blank)
+        raise DataError(
+            f"the prompt is blank in {n} row{'s' if n > 1 else ''}: {shown}; leave "
+            f"{'these rows' if n > 1 else 'the row'} out"
+        )
     if system is not None:
         made = [_with_system(p, system) for p in made]
     return [{**row, PROMPT: p} for row, p in zip(rows, made, strict=True)]
@@ -264,6 +269,12 @@ def _is_chat(prompt: Any, where: object) -> bool:
         f"{where}: a prompt must be a text or a list of messages with role and content, got "
         f"{shown(repr(prompt))}"
     )
+
+
+def _is_blank(prompt: str | list[Any]) -> bool:
+    """True for white space alone, also as the only contents of a chat."""
+    texts = [prompt] if isinstance(prompt, str) else [m["content"] for m in prompt]
+    return all(isinstance(text, str) and not text.strip() for text in texts)
 
 
 def _is_message(message: Any) -> bool:

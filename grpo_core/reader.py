@@ -31,6 +31,15 @@ NOT_YET = {
 }
 
 
+# What stands for a wrong value while the other keys are looked at; the section is lost where a key
+# is wrong that is not named here. Without a limit a function may have no end.
+_STAND_IN: dict[str, dict[str, Any]] = {
+    "model": {"dtype": None, "attn": None, "lora": None},
+    "data": {"limit": 1000, "seed": None, "system": None},
+    "eval": {"limit": 1000, "seed": None, "system": None, "every": None, "num_generations": None},
+}
+
+
 @dataclass(frozen=True)
 class Draft:
     """What could be read of a config file.
@@ -125,7 +134,8 @@ def parse_section(
         problems: Where problems go.
 
     Returns:
-        The section without its unknown keys, or None if a value keeps it from being made.
+        The section without its unknown keys, and with stand-ins for wrong values; None if a value
+        without one keeps it from being made.
     """
     if not isinstance(raw, Mapping):
         problems.append(Problem(where, f"expected a table, got {_shown(raw)}"))
@@ -134,7 +144,8 @@ def parse_section(
     try:
         return kind(**table)
     except ValidationError as exc:
-        for error in exc.errors(include_url=False):
+        errors = exc.errors(include_url=False)
+        for error in errors:
             # Where a value may be a number or a table, pydantic adds which one it took it for.
             loc = [key for key in map(str, error["loc"]) if key not in ("<number>", "<table>")]
             at = ".".join([where, *loc])
@@ -147,6 +158,10 @@ def parse_section(
             else:
                 text = error["msg"].removeprefix("Value error, ")
                 problems.append(Problem(at, f"{text}, got {_shown(error['input'])}"))
+        wrong = {str(error["loc"][0]) for error in errors}
+        stand_in = _STAND_IN.get(section, {})
+        if wrong <= stand_in.keys():
+            return kind(**{**table, **{key: stand_in[key] for key in wrong}})
     return None
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -84,6 +85,21 @@ def _pair(value: object) -> object:
 Pair = Annotated[tuple[float, float], BeforeValidator(_pair)]
 
 
+def _some(modules: list[str]) -> list[str]:
+    if not modules:
+        raise ValueError("expected a name at least; leave it out to adapt all linear layers")
+    return modules
+
+
+def _filled(text: str) -> str:
+    if not text.strip():
+        raise ValueError("expected a text; leave it out for no system message")
+    return text
+
+
+SystemMessage = Annotated[str, AfterValidator(_filled)]
+
+
 class Section(BaseModel):
     """A table of the config: unknown keys and other types are refused."""
 
@@ -103,7 +119,7 @@ class LoraSection(Section):
     r: int = Field(default=16, ge=1)
     alpha: int | None = Field(default=None, ge=1)
     dropout: float = Field(default=0.0, ge=0.0, lt=1.0)
-    target_modules: list[str] | None = None
+    target_modules: Annotated[list[str], AfterValidator(_some)] | None = None
 
 
 class ModelSection(Section):
@@ -143,7 +159,7 @@ class DataSection(Section):
     seed: int | None = Field(default=None, ge=0)
     prompt: str | None = None
     template: str | None = None
-    system: str | None = None
+    system: SystemMessage | None = None
 
 
 class EvalSection(Section):
@@ -171,7 +187,7 @@ class EvalSection(Section):
     seed: int | None = Field(default=None, ge=0)
     prompt: str | None = None
     template: str | None = None
-    system: str | None = None
+    system: SystemMessage | None = None
     every: int | None = Field(default=None, ge=1)
     num_generations: int | None = Field(default=None, ge=1)
 

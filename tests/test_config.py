@@ -174,6 +174,10 @@ def test_read_fault_of_a_section_is_named(file, text, problem):
             "model.lora.rank: unknown key. Keys are alpha, dropout, r, target_",
         ),
         ("lora = { aplha = 8 }", "model.lora.aplha: unknown key. Did you mean 'alpha'?"),
+        (
+            "lora = { target_modules = [] }",
+            "model.lora.target_modules: expected a name at least; leave it out to adapt all linear",
+        ),
         ("lora = { r = 0 }", "model.lora.r: Input should be greater than or equal to 1, got 0"),
         ("lora = { r = '8' }", "model.lora.r: Input should be a valid integer, got '8'"),
         ("quantization = '4bit'", "model.quantization: is not supported yet; leave it out"),

@@ -39,6 +39,8 @@ def test_read_fault_of_the_evaluation_is_named(file, text, problem):
         ("split = ''", "data.split: String should have at least 1 character, got ''"),
         ("name = 5", "data.name: Input should be a valid string, got 5"),
         ("fraction = 0.1", "data.fraction: unknown key."),
+        ("system = ''", "data.system: expected a text; leave it out for no system message, got ''"),
+        ("system = ' '", "data.system: expected a text; leave it out for no system message, got"),
     ],
 )
 def test_read_fault_of_the_data_is_named(file, line, problem):

@@ -128,10 +128,25 @@ def test_prompt_of_another_kind_names_the_row(bad):
     )
 
 
-def test_prompt_that_is_empty_names_the_row():
-    assert error([{"prompt": "p"}, {"prompt": ""}]) == (
-        "row 1: the prompt is empty; leave the row out"
+@pytest.mark.parametrize("blank", ["", " \n\t", "\u00a0", [{"role": "user", "content": " "}]])
+def test_prompt_that_is_blank_names_the_row(blank):
+    asked = CHAT if isinstance(blank, list) else "p"
+
+    assert error([{"prompt": asked}, {"prompt": blank}]) == (
+        "the prompt is blank in 1 row: row 1; leave the row out"
     )
+
+
+def test_prompts_that_are_blank_are_counted():
+    assert error([{"q": " "}] * 4 + [{"q": "x"}], template="{q}\n") == (
+        "the prompt is blank in 4 rows: row 0, row 1, row 2, …; leave these rows out"
+    )
+
+
+def test_chat_whose_user_says_nothing_but_whose_system_does_is_taken():
+    chat = [{"role": "system", "content": "S"}, {"role": "user", "content": ""}]
+
+    assert prompts([{"prompt": chat}]) == [chat]
 
 
 def test_prompts_of_texts_and_chats_are_refused():
@@ -287,4 +302,6 @@ def test_columns_of_nested_values_that_json_does_not_have_name_the_row(value):
 
 
 def test_prompt_that_is_empty_is_refused_under_a_system_message_too():
-    assert error([{"prompt": ""}], system="S") == "row 0: the prompt is empty; leave the row out"
+    assert error([{"prompt": ""}], system="S") == (
+        "the prompt is blank in 1 row: row 0; leave the row out"
+    )

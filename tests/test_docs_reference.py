@@ -114,8 +114,18 @@ def test_config_page_has_the_aliases_and_defaults_of_training():
 
 
 @needs_train
+def test_config_page_has_the_fields_whose_values_are_checked():
+    from grpo_core.training.config import _VALUES
+
+    rows = table_under(REFERENCE / "config.md", "[train]", 2)
+    shown = [name for row in rows for name in re.findall(r"`(\w+)`", row["fields"])]
+
+    assert sorted(shown) == sorted([*_VALUES, "max_steps", "num_train_epochs"])
+
+
+@needs_train
 def test_config_page_says_what_grpo_train_sets():
-    from grpo_core.training.run import _QUIET
+    from grpo_core.training.prepared import _QUIET
 
     prose = " ".join(prose_of(REFERENCE / "config.md").split())
     for name, value in _QUIET.items():

@@ -154,6 +154,28 @@ def test_load_data_faults_of_both_come_together(run, tmp_path):
     assert list(data.train.table) == ["prompt", "answer"]
 
 
+@pytest.mark.parametrize("line", ["limit = 0", "seed = -1", "limit = 'all'", "system = ''"])
+def test_load_data_wrong_value_does_not_hide_a_path_that_leads_nowhere(tmp_path, line):
+    (tmp_path / "run.toml").write_text(
+        f"[data]\npath = 'gone.jsonl'\n{line}\n[eval]\npath = 'lost.jsonl'\n{line}\n"
+    )
+    draft = read_draft(tmp_path / "run.toml")
+
+    key = line.split()[0]
+    wrong = [p.where for p in draft.problems if not p.where.startswith(("model", "rewards"))]
+    assert wrong == [f"data.{key}", f"eval.{key}"]
+    assert [p.where for p in load_data(draft).problems] == ["data.path", "eval.path"]
+
+
+def test_load_data_wrong_limit_does_not_read_a_function_without_end(tmp_path):
+    (tmp_path / "endless.py").write_text(
+        "def rows():\n    while True:\n        yield {'prompt': 'a'}\n"
+    )
+    (tmp_path / "run.toml").write_text("[data]\npath = 'endless.py:rows'\nlimit = 0\n")
+
+    assert load_data(read_draft(tmp_path / "run.toml")).train.fingerprint["rows"] == 1000
+
+
 def test_load_data_row_without_prompt_is_named_by_file_and_line(run, tmp_path):
     (tmp_path / "d.jsonl").write_text('{"prompt": "a"}\n\n{"prompt": null}\n')
 

@@ -70,7 +70,7 @@ def _look(draft: Draft, allow: list[str] | None, block: list[str] | None) -> Rep
         report.notes.append(str(missing))
         return report
     quiet_libraries()
-    return check_run(draft, catalog)
+    return check_run(draft, catalog).report
 
 
 def _n_rows(report: Report) -> tuple[int | None, int | None]:

@@ -129,7 +129,8 @@ class Ledger:
         with self._lock:
             ran = self._stop(one)
             if ran:
-                self._decide_all(one, Outcome(None, "timed_out", reason), after=one.number)
+                late = Outcome(None, "timed_out", reason, fault=True)
+                self._decide_all(one, late, after=one.number)
             return ran
 
     def put_back(self, one: Try) -> None:

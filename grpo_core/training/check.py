@@ -1,11 +1,11 @@
-"""The part of `grpo check` that needs the trainer's libraries; the model is not loaded."""
+"""All that can be known about a run with the trainer's libraries; the model is not loaded."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from transformers import AutoTokenizer
 from transformers.utils import logging as transformers_logging
@@ -19,49 +19,86 @@ from grpo_core.reader import Draft
 from grpo_core.training import hub
 from grpo_core.training.config import DEFAULTS, train_problems
 from grpo_core.training.prefill import prefill_of_chat, prefill_of_text
+from grpo_core.training.prepared import Prepared, put_together
 from grpo_core.training.prompts import render
-from grpo_core.training.run import put_together
 
 
-def check_run(draft: Draft, catalog: Catalog) -> Report:
+class Checked(NamedTuple):
+    """A run that was looked at.
+
+    Attributes:
+        report: What was found.
+        prepared: What the trainer takes; None if there are problems.
+        tokenizer: The model's, or None if it could not be loaded.
+    """
+
+    report: Report
+    prepared: Prepared | None
+    tokenizer: Any
+
+
+def check_run(draft: Draft, catalog: Catalog, *, download: bool = False) -> Checked:
     """Collects all that can be known about a run without its model; creates nothing.
 
     Args:
         draft: The config, as far as it could be read.
         catalog: The installed plugins.
+        download: Fetch a tokenizer that is not on this machine, if nothing else is wrong.
     """
     report = look(draft, catalog, hub, train_problems)
+    prepared = None
     if not report.problems:
         try:
-            put_together(draft, catalog, report.data)
+            prepared = put_together(draft, catalog, report.data)
         except ConfigError as exc:
             report.problems.extend(exc.problems)
         except GrpoError as exc:
             report.problems.append(Problem("", str(exc)))
-    _look_at_tokenizer(draft, report)
-    return report
+    tokenizer = _load_tokenizer(draft, report, download=download and not report.problems)
+    if tokenizer is not None:
+        _look_at_tokenizer(draft, tokenizer, report)
+    return Checked(report, prepared, tokenizer)
 
 
-def _look_at_tokenizer(draft: Draft, report: Report) -> None:
-    """Pad token, chat template, first prompt and length of prompts, with a tokenizer at hand."""
-    model, part = draft.sections.get("model"), report.data.train
-    if model is None or any(p.where == "model.name" for p in report.problems):
-        return
+def model_name(draft: Draft) -> str:
+    """The model as the libraries take it: its folder, or its hub id."""
     folder = model_folder(draft)
-    name = model.name if folder is None else str(folder)
+    return draft.sections["model"].name if folder is None else str(folder)
+
+
+def _load_tokenizer(draft: Draft, report: Report, *, download: bool) -> Any:
+    model = draft.sections.get("model")
+    if model is None or any(p.where == "model.name" for p in report.problems):
+        return None
+    folder = model_folder(draft)
     try:
-        tokenizer: Any = AutoTokenizer.from_pretrained(name, local_files_only=True)
+        return AutoTokenizer.from_pretrained(
+            model_name(draft),
+            local_files_only=not download,
+            padding_side="left",
+            truncation_side="left",
+        )
     except Exception as exc:  # a broken file raises whatever the libraries raise
         first = str(exc).strip().split("\n", 1)[0].rstrip(": ")
-        if folder is None:
-            report.notes.append(
-                f"no tokenizer of {name!r} is on this machine: its pad token, its chat template "
-                f"and the length of the prompts were not looked at"
-            )
-        else:
+        if folder is not None:
             text = f"the tokenizer in {folder} cannot be loaded: {type(exc).__name__}: {first}"
             report.problems.append(Problem("model.name", text))
-        return
+        elif download:
+            text = (
+                f"{model.name!r} is neither a folder ({draft.source.parent / model.name}) nor a "
+                f"hub id that can be loaded: {first}"
+            )
+            report.problems.append(Problem("model.name", text))
+        else:
+            report.notes.append(
+                f"no tokenizer of {model.name!r} is on this machine: its pad token, its chat "
+                f"template and the length of the prompts were not looked at"
+            )
+    return None
+
+
+def _look_at_tokenizer(draft: Draft, tokenizer: Any, report: Report) -> None:
+    """Pad token, chat template, first prompt and length of prompts."""
     if tokenizer.pad_token is None:
         if tokenizer.eos_token is None:
             text = "the tokenizer has neither a pad token nor an end-of-text token; give it one"
@@ -69,50 +106,57 @@ def _look_at_tokenizer(draft: Draft, report: Report) -> None:
         else:
             text = f"the tokenizer has no pad token; {tokenizer.eos_token!r} is used for padding"
             report.warnings.append(Problem("model.name", text))
-    if part is not None and part.fingerprint:
-        _look_at_prompts(draft, tokenizer, part, folder, report)
-
-
-def _look_at_prompts(
-    draft: Draft, tokenizer: Any, part: Part, folder: Path | None, report: Report
-) -> None:
-    arguments = draft.train.get("chat_template_kwargs")
-    arguments = arguments if isinstance(arguments, dict) else {}
-    prompts = part.table["prompt"][:ROWS]
-    place = part.sample.place
-    rendered: list[str] = []
-    for i, prompt in enumerate(prompts):
+    folder = model_folder(draft)
+    positions = None if folder is None else _positions(folder)
+    parts = {"data": report.data.train, "eval": report.data.evaluation}
+    usable = {name: part for name, part in parts.items() if part and part.fingerprint}
+    for name, part in usable.items():
         try:
-            rendered.append(render(prompt, tokenizer, arguments, place(i)))
+            rendered, lengths = _rendered(draft, tokenizer, part)
         except ConfigError as exc:
             report.problems.extend(exc.problems)
-            return
-    is_chat = not isinstance(prompts[0], str)
-    # A template writes its special tokens itself. The tokenizer would warn of long texts.
-    level = transformers_logging.get_verbosity()
-    transformers_logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # transformers'
-    try:
-        ids = tokenizer(rendered, add_special_tokens=not is_chat)["input_ids"]
-    finally:
-        transformers_logging.set_verbosity(level)
-    lengths = [len(one) for one in ids]
-    prefill = (
-        prefill_of_chat(tokenizer, prompts[0], arguments)
-        if is_chat
-        else prefill_of_text(rendered[0])
-    )
-    report.first_prompt = FirstPrompt(rendered[0], prefill, lengths[0])
-    positions = None if folder is None else _positions(folder)
-    if positions is None:
+            continue
+        if name == "data":
+            prefill = _prefill(draft, tokenizer, part.table["prompt"][0])
+            report.first_prompt = FirstPrompt(rendered[0], prefill, lengths[0])
+        if positions is not None:
+            report.problems.extend(_too_long(draft, name, lengths, positions, part))
+    if positions is None and usable:
         report.notes.append(
             "how many tokens the model takes is not known, so the length of the prompts was not "
             "compared"
         )
-        return
-    report.problems.extend(_too_long(draft, lengths, positions, part))
 
 
-def _too_long(draft: Draft, lengths: Sequence[int], positions: int, part: Part) -> list[Problem]:
+def _template_arguments(draft: Draft) -> dict[str, Any]:
+    arguments = draft.train.get("chat_template_kwargs")
+    return arguments if isinstance(arguments, dict) else {}
+
+
+def _prefill(draft: Draft, tokenizer: Any, prompt: Any) -> str:
+    if isinstance(prompt, str):
+        return prefill_of_text(prompt)
+    return prefill_of_chat(tokenizer, prompt, _template_arguments(draft))
+
+
+def _rendered(draft: Draft, tokenizer: Any, part: Part) -> tuple[list[str], list[int]]:
+    """The first prompts as the model reads them, with their lengths in tokens."""
+    prompts, place = part.table["prompt"][:ROWS], part.sample.place
+    arguments = _template_arguments(draft)
+    rendered = [render(p, tokenizer, arguments, place(i)) for i, p in enumerate(prompts)]
+    # A template writes its special tokens itself. The tokenizer would warn of long texts.
+    level = transformers_logging.get_verbosity()
+    transformers_logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # transformers'
+    try:
+        ids = tokenizer(rendered, add_special_tokens=isinstance(prompts[0], str))["input_ids"]
+    finally:
+        transformers_logging.set_verbosity(level)
+    return rendered, [len(one) for one in ids]
+
+
+def _too_long(
+    draft: Draft, where: str, lengths: Sequence[int], positions: int, part: Part
+) -> list[Problem]:
     reply = draft.train.get("max_completion_length", DEFAULTS["max_completion_length"])
     if not isinstance(reply, int):
         return []  # said already
@@ -126,7 +170,7 @@ def _too_long(draft: Draft, lengths: Sequence[int], positions: int, part: Part) 
         f"{max(0, positions - reply)} for the prompt: {shown}{', …' if len(long) > 3 else ''}; "
         f"leave these rows out or make train.max_completion_length smaller"
     )
-    return [Problem("data", text)]
+    return [Problem(where, text)]
 
 
 def _positions(folder: Path) -> int | None:

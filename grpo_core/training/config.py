@@ -173,15 +173,22 @@ def value_problems(given: Mapping[str, Any], where: str = "") -> list[Problem]:
     return problems
 
 
-def _at_least(low: float) -> tuple[str, Callable[[Any], bool]]:
-    return f"a finite number, at least {low}", lambda v: _finite(v) and v >= low
+Check = tuple[str, Callable[[Any], bool]]
 
 
-def _above(low: float) -> tuple[str, Callable[[Any], bool]]:
-    return f"a finite number above {low}", lambda v: _finite(v) and v > low
+def _at_least(low: float, why: str = "") -> Check:
+    return f"a finite number, at least {low}{why}", lambda v: _finite(v) and v >= low
 
 
-def _among(*choices: Any) -> tuple[str, Callable[[Any], bool]]:
+def _above(low: float, why: str = "") -> Check:
+    return f"a finite number above {low}{why}", lambda v: _finite(v) and v > low
+
+
+def _share(why: str) -> Check:
+    return f"a number above 0 and at most 1{why}", lambda v: _finite(v) and 0 < v <= 1
+
+
+def _among(*choices: Any) -> Check:
     return "one of " + ", ".join(map(repr, choices)), lambda v: v in choices
 
 
@@ -189,9 +196,28 @@ def _finite(value: Any) -> bool:
     return isinstance(value, int | float) and math.isfinite(value)
 
 
-_VALUES: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    **{name: _at_least(0) for name in ("kl_coef", "beta", "learning_rate", "weight_decay", "seed")},
-    **{name: _above(0) for name in ("temperature", "clip_range", "epsilon")},
+_DECAY: Check = ("a number from 0 to below 1", lambda v: _finite(v) and 0 <= v < 1)
+
+_VALUES: dict[str, Check] = {
+    # A negative rate or weight of them climbs where it should descend.
+    **{name: _at_least(0) for name in ("kl_coef", "beta", "learning_rate", "weight_decay")},
+    **{name: _at_least(0) for name in ("seed", "data_seed", "warmup_steps", "eval_delay")},
+    "max_grad_norm": _at_least(0, "; 0 leaves the gradient as it is"),
+    "adam_beta1": _DECAY,
+    "adam_beta2": _DECAY,
+    "adam_epsilon": _at_least(0),
+    "temperature": _above(0, ", since at 0 all completions of a prompt are the same"),
+    "top_p": _share(", the share of the probability to sample from; 1 is all of it"),
+    "top_k": _at_least(0, "; 0 samples from all tokens"),
+    "min_p": ("a number from 0 to 1", lambda v: _finite(v) and 0 <= v <= 1),
+    "repetition_penalty": _above(0, "; 1 is none"),
+    **{name: _above(0) for name in ("clip_range", "epsilon", "epsilon_high", "delta")},
+    "top_entropy_quantile": _share(", the share of the tokens to train on"),
+    "ref_model_mixup_alpha": _share(", how far the reference moves to the model"),
+    "vllm_gpu_memory_utilization": _share(", the share of the memory"),
+    # A step is a multiple of each.
+    "logging_steps": _above(0),
+    "save_steps": _above(0, "; to save nothing set save_strategy"),
     **{
         name: _at_least(1)
         for name in (
@@ -199,9 +225,11 @@ _VALUES: dict[str, tuple[str, Callable[[Any], bool]]] = {
             "per_device_eval_batch_size",
             "gradient_accumulation_steps",
             "max_completion_length",
-            "num_generations",
+            "num_generations",  # the batch arithmetic says that it takes 2
             "num_iterations",
             "steps_per_generation",
+            "generation_batch_size",
+            "ref_model_sync_steps",
         )
     },
     "scale_rewards": _among("group", "batch", "none", True, False),

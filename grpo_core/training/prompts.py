@@ -28,7 +28,7 @@ def check_prompts(
         where: What the data set is called in errors.
 
     Raises:
-        ConfigError: A prompt is neither a text nor a chat, is empty, or the chat template cannot
+        ConfigError: A prompt is neither a text nor a chat, is blank, or the chat template cannot
             render it; the text names the row.
     """
     columns = getattr(dataset, "column_names", None) or ()
@@ -37,7 +37,7 @@ def check_prompts(
     pictures = [c for c in ("image", "images") if c in columns]
     prompts = dataset.select(range(min(_ROWS, len(dataset))))["prompt"]
     for number, prompt in enumerate(prompts):
-        if isinstance(prompt, str) and prompt:
+        if isinstance(prompt, str) and prompt.strip():
             if pictures:
                 raise ConfigError(
                     f"{where} has a column {pictures[0]!r}, which TRL takes for pictures of a "
@@ -46,7 +46,7 @@ def check_prompts(
         elif not _is_chat(prompt):
             raise ConfigError(
                 f"{where}, row {number}: a prompt must be a text or a list of messages with "
-                f"role and content, and not empty; got {_shown(prompt)}"
+                f"role and content, and not blank; got {_shown(prompt)}"
             )
         elif tokenizer is not None and not pictures:  # a processor renders pictures its own way
             render(prompt, tokenizer, template_arguments, f"{where}, row {number}")

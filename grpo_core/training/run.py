@@ -4,33 +4,25 @@ from __future__ import annotations
 
 import shutil
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import datasets
 import torch
 from peft import LoraConfig
-from transformers import AutoTokenizer, PrinterCallback
+from transformers import PrinterCallback
 from transformers.utils import logging as transformers_logging
 
-from grpo_core.batch import eval_batch
 from grpo_core.catalog import Catalog
-from grpo_core.composite import CompositeReward
-from grpo_core.errors import ConfigError, GrpoError, Problem
-from grpo_core.loading import Part, RunData
-from grpo_core.preflight import look
+from grpo_core.errors import ConfigError, GrpoError
 from grpo_core.reader import Draft
-from grpo_core.record import RunDir, next_free
+from grpo_core.record import RunDir
 from grpo_core.sections import ModelSection, RunConfig
-from grpo_core.training import hub
 from grpo_core.training.callbacks import FinalEvaluation, ProgressLine
-from grpo_core.training.config import GRPOConfig, train_problems
-from grpo_core.training.trainer import GRPOTrainer, check_data
-
-# A progress line and a table of metrics need no second progress bar, and no service.
-_QUIET = {"disable_tqdm": True, "report_to": "none", "logging_steps": 10}
+from grpo_core.training.check import check_run, model_name
+from grpo_core.training.prepared import run_path
+from grpo_core.training.trainer import GRPOTrainer
 
 
 @dataclass(frozen=True)
@@ -46,86 +38,6 @@ class TrainedRun:
     path: Path
     model: Path
     trainer: GRPOTrainer
-
-
-class Prepared(NamedTuple):
-    """A run that can begin.
-
-    Attributes:
-        config: The config.
-        dataset: The training data, as the trainer takes it.
-        eval_dataset: What is evaluated on, or None.
-        composite: The rewards.
-        args: The trainer's config.
-        fingerprints: What the manifest keeps of the data.
-        warnings: What hurts no run but may not be meant.
-    """
-
-    config: RunConfig
-    dataset: datasets.Dataset
-    eval_dataset: datasets.Dataset | None
-    composite: CompositeReward
-    args: GRPOConfig
-    fingerprints: Mapping[str, Any]
-    warnings: Sequence[Problem] = ()
-
-
-def prepare(draft: Draft, catalog: Catalog) -> Prepared:
-    """Reads the data and checks everything that can be known before the model is loaded.
-
-    Raises:
-        ConfigError: All problems at once.
-    """
-    report = look(draft, catalog, hub, train_problems)
-    if report.problems:
-        raise ConfigError(report.problems, str(draft.source))
-    return put_together(draft, catalog, report.data)._replace(warnings=report.warnings)
-
-
-def put_together(draft: Draft, catalog: Catalog, data: RunData) -> Prepared:
-    """Makes what the trainer takes of a config in which `look` found nothing wrong.
-
-    Raises:
-        ConfigError: The libraries refuse something that `look` cannot judge.
-    """
-    source = draft.source
-    assert data.train is not None
-    config = draft.config()
-    composite = CompositeReward.from_config(config, catalog, list(data.train.table))
-    checkpoints = run_path(config) / "checkpoints"
-    given = {**_QUIET, **_eval_arguments(config), **config.train, "output_dir": str(checkpoints)}
-    try:
-        args = GRPOConfig(**given)
-    except (ValueError, TypeError, ImportError, OSError) as exc:
-        # A value, or a package it needs, that only TRL and transformers can judge.
-        raise ConfigError([Problem("train", str(exc))], str(source)) from exc
-    dataset = _arrow(data.train, "data", source)
-    eval_dataset = None if data.evaluation is None else _arrow(data.evaluation, "eval", source)
-    check_data(composite, args, dataset, eval_dataset)
-    return Prepared(config, dataset, eval_dataset, composite, args, _fingerprints(data))
-
-
-def _arrow(part: Part, where: str, source: Path) -> datasets.Dataset:
-    try:
-        return datasets.Dataset.from_dict(part.table)
-    except (ValueError, TypeError, OverflowError) as exc:  # Arrow's errors are of these kinds too
-        text = f"a column holds values that Arrow cannot keep: {exc}; write them as texts"
-        raise ConfigError([Problem(f"{where}.path", text)], str(source)) from exc
-
-
-def _eval_arguments(config: RunConfig) -> dict[str, Any]:
-    """TRL's fields for `[eval]`: before the first step, then after each epoch or some steps."""
-    evaluation = config.eval
-    if evaluation is None:
-        return {}
-    generations = evaluation.num_generations or config.train.get("num_generations", 4)
-    return {
-        "eval_strategy": "epoch" if evaluation.every is None else "steps",
-        "eval_steps": evaluation.every,
-        "eval_on_start": True,
-        "num_generations_eval": generations,
-        "per_device_eval_batch_size": eval_batch(config.train, generations),
-    }
 
 
 def train_run(
@@ -146,18 +58,18 @@ def train_run(
         ConfigError: Something is wrong with the config or the data; nothing was created.
         RewardError: A reward broke its contract; a checkpoint was saved.
     """
-    config, dataset, eval_dataset, composite, args, fingerprints, said = prepare(draft, catalog)
-    for warning in said:
+    report, prepared, tokenizer = check_run(draft, catalog, download=True)
+    if report.problems or prepared is None:
+        raise ConfigError(report.problems, str(draft.source))
+    for warning in report.warnings:
         write(f"warning: {warning}")
-    source = config.folder / config.model.name
-    name = str(source) if source.is_dir() else config.model.name
-    tokenizer = _load_tokenizer(name, source)
+    config, dataset, eval_dataset, composite, args, fingerprints = prepared
     run = RunDir(run_path(config))
     run.write_config(_resolved(config))
     args.model_init_kwargs = {**(args.model_init_kwargs or {}), **_model_arguments(config.model)}
     try:
         trainer = GRPOTrainer(
-            name,
+            model_name(draft),
             composite,
             args,
             dataset,
@@ -205,29 +117,6 @@ def _refused(exc: Exception, config: RunConfig, run: RunDir) -> ConfigError:
     )
 
 
-def run_path(config: RunConfig) -> Path:
-    """Where the run's files go: `[run] dir`, or a numbered directory under `runs`."""
-    if config.run is not None:
-        return Path(config.run.dir)
-    return next_free(Path("runs") / config.source.stem)
-
-
-def _load_tokenizer(name: str, source: Path) -> Any:
-    try:
-        return AutoTokenizer.from_pretrained(name, padding_side="left", truncation_side="left")
-    except (OSError, ValueError) as exc:
-        first = str(exc).strip().split("\n", 1)[0]
-        raise ConfigError(
-            [
-                Problem(
-                    "model.name",
-                    f"{name!r} is neither a folder ({source}) nor a hub id that can be loaded: "
-                    f"{first}",
-                )
-            ]
-        ) from exc
-
-
 def _model_arguments(model: ModelSection) -> dict[str, Any]:
     arguments: dict[str, Any] = {"dtype": model.dtype, "attn_implementation": model.attn}
     return {k: v for k, v in arguments.items() if v is not None}
@@ -242,17 +131,12 @@ def _lora(model: ModelSection) -> LoraConfig | None:
         r=lora.r,
         lora_alpha=2 * lora.r if lora.alpha is None else lora.alpha,
         lora_dropout=lora.dropout,
-        target_modules=lora.target_modules or "all-linear",
+        target_modules="all-linear" if lora.target_modules is None else lora.target_modules,
     )
 
 
 def _resolved(config: RunConfig) -> dict[str, Any]:
     return config.model_dump(mode="json", exclude={"source"}, exclude_none=True)
-
-
-def _fingerprints(data: RunData) -> dict[str, Any]:
-    parts = {"data": data.train, "eval": data.evaluation}
-    return {name: part.fingerprint for name, part in parts.items() if part is not None}
 
 
 def use_one_thread() -> None:

@@ -238,20 +238,61 @@ BROKEN_TRAINING: dict[str, tuple[list[str], Any, str]] = {
         "max_completion_length is 8, which leaves 248 for the prompt: train.jsonl, line 9 (249 "
         "tokens); leave these rows out",
     ),
+    "prompts of the evaluation too long": (
+        ["eval.path=long.jsonl"],
+        None,
+        "eval: 1 of the first 2 prompts are too long: the model takes 256 tokens and "
+        "max_completion_length is 8, which leaves 248 for the prompt: long.jsonl, line 2 (300 "
+        "tokens)",
+    ),
+    "role that is no text in the evaluation": (
+        ["eval.path=odd.jsonl"],
+        None,
+        "odd.jsonl, line 1: the chat template cannot render the prompt",
+    ),
 }
 
 
 @pytest.mark.parametrize(
     ("pairs", "data", "phrase"), BROKEN_TRAINING.values(), ids=BROKEN_TRAINING.keys()
 )
-def test_check_broken_training_exits_2_with_the_reason(project, pairs, data, phrase):
+def test_training_that_is_broken_is_refused_by_check_and_train_alike(project, pairs, data, phrase):
+    rows = [{"prompt": "1+9=", "answer": "10"}, {"prompt": "x" * 300, "answer": "?"}]
+    (project / "long.jsonl").write_text(jsonl(rows))
+    chat = [{"role": "user", "content": ["x"]}]
+    (project / "odd.jsonl").write_text(jsonl([{"prompt": chat, "answer": "1"}]))
     if data is not None:
         (project / "train.jsonl").write_text(jsonl(data))
 
     result = check(*settings(*pairs))
+    trained = CliRunner().invoke(app, ["train", "run.toml", *settings(*pairs)])
 
     assert result.exit_code == 2, result.output
     assert phrase in result.stdout
+    # The folder has no weights: nothing of this kind is learnt by loading the model.
+    assert phrase in str(trained.exception)
+    assert not (project / "runs").exists()
+
+
+@pytest.mark.parametrize("broken", ["no tokens", "no file"])
+def test_tokenizer_that_cannot_serve_is_refused_by_check_and_train_alike(project, broken):
+    from tiny_model import make_tokenizer
+
+    tokenizer = make_tokenizer()
+    tokenizer.pad_token = tokenizer.eos_token = None
+    tokenizer.save_pretrained(project / "model")
+    phrase = "model.name: the tokenizer has neither a pad token nor an end-of-text token"
+    if broken == "no file":
+        (project / "model/tokenizer.json").write_text("{")
+        phrase = "model.name: the tokenizer in model cannot be loaded: "
+
+    result = check()
+    trained = CliRunner().invoke(app, ["train", "run.toml"])
+
+    assert result.exit_code == 2, result.output
+    assert phrase in result.stdout
+    assert phrase in str(trained.exception)
+    assert not (project / "runs").exists()
 
 
 def test_check_several_problems_come_at_once(bare):

@@ -12,12 +12,8 @@ import pytest
 from grpo_core.completion import Completion
 from grpo_core.errors import ConfigError, NotSupportedYetError
 from grpo_core.outcome import Outcome
-from grpo_core.scoring.trl_style import (
-    PromptMessages,
-    PromptText,
-    TrlBatch,
-    TrlFunction,
-)
+from grpo_core.scoring.trl_batch import PromptMessages, PromptText, TrlBatch
+from grpo_core.scoring.trl_style import TrlFunction
 
 CHAT = [{"role": "user", "content": "2+2?"}]
 REPLY = [{"role": "assistant", "content": "4"}]
@@ -40,7 +36,7 @@ def chat_batch() -> TrlBatch:
 
 
 def scored(function: Callable[..., Any], batch: TrlBatch | None = None) -> list[Outcome]:
-    return TrlFunction(function, "f").score(text_batch() if batch is None else batch)[0]
+    return TrlFunction(function, "f").score(text_batch() if batch is None else batch)
 
 
 def values(function: Callable[..., Any], batch: TrlBatch | None = None) -> list[float | None]:

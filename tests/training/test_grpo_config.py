@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import MISSING
 
 import pytest
 import trl
@@ -122,11 +123,34 @@ def test_config_takes_activation_checkpointing_by_either_name(tmp_path):
         ({"kl_coef": -1.0}, "expected a finite number, at least 0, got -1.0"),
         ({"beta": float("nan")}, "expected a finite number, at least 0, got nan"),
         ({"clip_range": 0}, "expected a finite number above 0, got 0"),
-        ({"temperature": 0.0}, "expected a finite number above 0, got 0.0"),
+        (
+            {"temperature": 0.0},
+            "above 0, since at 0 all completions of a prompt are the same, got 0.0",
+        ),
         ({"learning_rate": -1.0}, "expected a finite number, at least 0, got -1.0"),
         ({"seed": -1}, "expected a finite number, at least 0, got -1"),
         ({"num_iterations": 0}, "expected a finite number, at least 1, got 0"),
         ({"num_generations": 0}, "expected a finite number, at least 1, got 0"),
+        ({"temperature": -1.0}, "expected a finite number above 0, since at 0"),
+        ({"temperature": float("inf")}, "expected a finite number above 0"),
+        ({"learning_rate": float("nan")}, "expected a finite number, at least 0, got nan"),
+        ({"top_p": 5.0}, "above 0 and at most 1, the share of the probability to sample from; 1 i"),
+        ({"top_p": 0.0}, "expected a number above 0 and at most 1"),
+        ({"top_k": -1}, "at least 0; 0 samples from all tokens, got -1"),
+        ({"min_p": 1.5}, "expected a number from 0 to 1, got 1.5"),
+        ({"repetition_penalty": 0.0}, "above 0; 1 is none, got 0.0"),
+        ({"max_grad_norm": -1.0}, "at least 0; 0 leaves the gradient as it is, got -1.0"),
+        ({"max_grad_norm": float("inf")}, "expected a finite number, at least 0"),
+        ({"weight_decay": -0.1}, "expected a finite number, at least 0, got -0.1"),
+        ({"adam_beta1": 1.0}, "expected a number from 0 to below 1, got 1.0"),
+        ({"adam_beta2": -0.1}, "expected a number from 0 to below 1, got -0.1"),
+        ({"adam_epsilon": -1e-8}, "expected a finite number, at least 0, got -1e-08"),
+        ({"warmup_steps": -5}, "expected a finite number, at least 0, got -5"),
+        ({"epsilon_high": -0.1}, "expected a finite number above 0, got -0.1"),
+        ({"delta": 0.0}, "expected a finite number above 0, got 0.0"),
+        ({"top_entropy_quantile": 0.0}, "at most 1, the share of the tokens to train on, got 0.0"),
+        ({"logging_steps": 0}, "expected a finite number above 0, got 0"),
+        ({"save_steps": -1}, "above 0; to save nothing set save_strategy, got -1"),
         ({"max_completion_length": 0}, "expected a finite number, at least 1, got 0"),
         ({"max_steps": 0}, "expected at least 1, or -1 for epochs; got 0"),
         ({"num_train_epochs": 0}, "expected above 0, got 0"),
@@ -148,6 +172,8 @@ def test_train_problems_name_the_field(train, said):
         {"learning_rate": 1, "max_steps": 10, "lr_scheduler_type": "cosine"},
         {"save_strategy": "no", "optim": "adamw_torch", "logging_strategy": "steps"},
         {"model_init_kwargs": {"dtype": "float32"}, "top_k": 5, "warmup_steps": 0.1},
+        {"max_grad_norm": 0.0, "top_p": 1.0, "top_k": 0, "min_p": 0.0, "repetition_penalty": 1.2},
+        {"weight_decay": 0.0, "warmup_steps": 0, "adam_beta1": 0.0, "delta": None},
         {"kl_coef": 0, "clip_range": 0.2, "gradient_checkpointing": True, "bf16": False},
     ],
 )
@@ -161,6 +187,17 @@ def test_train_problems_good_values_give_none(train):
 def test_config_value_that_cannot_train_is_an_error(tmp_path, wrong):
     with pytest.raises(ConfigError, match=f"{next(iter(wrong)).replace('kl_coef', 'beta')}"):
         GRPOConfig(output_dir=str(tmp_path), **wrong)
+
+
+def test_config_takes_every_default_of_trl():
+    theirs = {
+        name: field.default
+        for name, field in module._FIELDS.items()
+        if name in module._VALUES and field.default is not MISSING
+    }
+
+    assert len(theirs) > 30
+    assert module.value_problems(theirs) == []
 
 
 def test_config_loss_types_are_those_of_the_installed_trl(tmp_path):

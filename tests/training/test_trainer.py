@@ -352,7 +352,7 @@ def test_trainer_arguments_of_another_kind(request, small, config, dataset, said
 
 
 @pytest.mark.parametrize(
-    "prompt", ["", [], None, [{"role": "user"}], [{"role": "user", "content": None}]]
+    "prompt", ["", " \n", [], None, [{"role": "user"}], [{"role": "user", "content": None}]]
 )
 def test_trainer_prompt_that_cannot_be_used_names_the_row(small, prompt):
     good = [{"role": "user", "content": "1+1="}] if isinstance(prompt, list) else "1+1="
