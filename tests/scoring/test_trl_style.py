@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from grpo_core.completion import Completion
-from grpo_core.errors import ConfigError, NotSupportedYetError
+from grpo_core.errors import ConfigError
 from grpo_core.outcome import Outcome
 from grpo_core.scoring.trl_batch import PromptMessages, PromptText, TrlBatch
 from grpo_core.scoring.trl_style import TrlFunction
@@ -139,7 +139,7 @@ def test_call_of_an_empty_batch_is_not_made():
     def never(completions):
         raise AssertionError("called")
 
-    assert TrlFunction(never, "f").score(TrlBatch([], [], [], {})) == ([], [])
+    assert TrlFunction(never, "f").score(TrlBatch([], [], [], {})) == []
 
 
 def test_call_without_a_required_argument_is_a_fault_and_not_made():
@@ -248,12 +248,14 @@ class AsyncCall:
         return [1.0]
 
 
-@pytest.mark.parametrize(
-    "function", [judge, stream, AsyncCall(), functools.partial(judge), AsyncCall().__call__]
-)
-def test_function_that_is_async_is_refused(function):
-    with pytest.raises(NotSupportedYetError, match="async functions are not supported yet"):
-        TrlFunction(function, "f")
+@pytest.mark.parametrize("function", [judge, functools.partial(judge), AsyncCall()])
+def test_function_that_is_async_is_known_as_such(function):
+    assert TrlFunction(function, "f").is_async
+
+
+def test_function_that_is_an_async_generator_is_refused():
+    with pytest.raises(ConfigError, match="it is an async generator"):
+        TrlFunction(stream, "f")
 
 
 def test_function_that_returns_a_coroutine_is_a_fault_without_a_warning():
