@@ -260,10 +260,15 @@ def _require(column: str, columns: Sequence[str], where: str) -> None:
         )
 
 
+def is_chat(value: Any) -> bool:
+    """True for a chat: a list of messages with role and content, not empty."""
+    return isinstance(value, list) and bool(value) and all(map(_is_message, value))
+
+
 def _is_chat(prompt: Any, where: object) -> bool:
     if isinstance(prompt, str):
         return False
-    if isinstance(prompt, list) and prompt and all(map(_is_message, prompt)):
+    if is_chat(prompt):
         return True
     raise DataError(
         f"{where}: a prompt must be a text or a list of messages with role and content, got "

@@ -111,7 +111,7 @@ def files_in(folder: Path, split: str | None = None) -> list[Path]:
         )
     if split is not None and (folder / split).is_dir():
         return files_in(folder / split)
-    found = sorted(p for p in folder.iterdir() if p.is_file() and ending_of(p) and _visible(p))
+    found = _data_files(folder)
     if split is not None:
         chosen = [p for p in found if p.name == split or _stem(p, split)]
         if not chosen:
@@ -126,12 +126,21 @@ def files_in(folder: Path, split: str | None = None) -> list[Path]:
             f"folder {folder} has no data files: expected names that end in "
             f"{', '.join(_READERS)}, got {inside}"
         )
-    splits = dict.fromkeys(s for p in found for s in SPLITS if _stem(p, s))
+    splits = splits_in(folder)
     if len(splits) > 1:
         raise DataError(
             f"folder {folder} holds the splits {', '.join(splits)}; say which one with split"
         )
     return found
+
+
+def splits_in(folder: Path) -> list[str]:
+    """The splits that the names of a folder's data files begin with, sorted by these names."""
+    return list(dict.fromkeys(s for p in _data_files(folder) for s in SPLITS if _stem(p, s)))
+
+
+def _data_files(folder: Path) -> list[Path]:
+    return sorted(p for p in folder.iterdir() if p.is_file() and ending_of(p) and _visible(p))
 
 
 def _visible(path: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -111,6 +112,22 @@ def model_folder(draft: Draft) -> Path | None:
         return None
     folder = draft.source.parent / model.name
     return folder if folder.is_dir() else None
+
+
+def positions_of(folder: Path) -> int | None:
+    """How many tokens the model takes, as its config.json says; None if it does not."""
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    if not isinstance(config, dict):
+        return None
+    for table in (config, config.get("text_config")):
+        if isinstance(table, dict):
+            found = table.get("max_position_embeddings", table.get("n_positions"))
+            if isinstance(found, int):
+                return found
+    return None
 
 
 def _model_problems(draft: Draft) -> list[Problem]:

@@ -162,17 +162,19 @@ def _toml_table(table: Mapping[str, Any], path: tuple[str, ...], lines: list[str
     nested = {k: v for k, v in table.items() if isinstance(v, Mapping) and v}
     plain = {k: v for k, v in table.items() if v is not None and k not in nested}
     if path and (plain or not nested):
-        lines.append(f"\n[{'.'.join(map(_toml_key, path))}]")
-    lines.extend(f"{_toml_key(str(k))} = {_toml_value(v)}" for k, v in plain.items())
+        lines.append(f"\n[{'.'.join(map(toml_key, path))}]")
+    lines.extend(f"{toml_key(str(k))} = {toml_value(v)}" for k, v in plain.items())
     for key, value in nested.items():
         _toml_table(value, (*path, str(key)), lines)
 
 
-def _toml_key(key: str) -> str:
-    return key if _BARE_KEY.fullmatch(key) else _toml_value(key)
+def toml_key(key: str) -> str:
+    """The key as TOML has it: bare, or in quotes."""
+    return key if _BARE_KEY.fullmatch(key) else toml_value(key)
 
 
-def _toml_value(value: Any) -> str:
+def toml_value(value: Any) -> str:
+    """The value as TOML, on one line; None inside of it is left out."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
@@ -188,13 +190,13 @@ def _toml_value(value: Any) -> str:
         return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, Mapping):
         inner = ", ".join(
-            f"{_toml_key(str(k))} = {_toml_value(v)}" for k, v in value.items() if v is not None
+            f"{toml_key(str(k))} = {toml_value(v)}" for k, v in value.items() if v is not None
         )
         return f"{{ {inner} }}" if inner else "{}"
     if isinstance(value, list | tuple | set | frozenset):
         items = value if isinstance(value, list | tuple) else sorted(value, key=repr)
-        return "[" + ", ".join(_toml_value(v) for v in items if v is not None) + "]"
-    return _toml_value(str(value))
+        return "[" + ", ".join(toml_value(v) for v in items if v is not None) + "]"
+    return toml_value(str(value))
 
 
 def _version(name: str) -> str | None:

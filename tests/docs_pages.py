@@ -27,6 +27,8 @@ MARKERS = {
     "fresh": "start with no names of the blocks before",
     "numbers vary": "any number will do where the block shows one",
     "training": "trains; the page is marked slow",
+    "name": "what a diff calls the block",
+    "diff": "two names: what changes from the one block to the other",
     "drawing": "a text that nothing is compared with",
     "run by": "the test that runs this very text, in a constant SCRIPT",
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import difflib
 import importlib.util
 import io
 import json
@@ -43,6 +44,8 @@ class PageRun:
         self.folder = folder
         self.names: dict[str, Any] = {"__name__": "docs_page"}
         self.printed: str | None = None  # by the Python block just before
+        self.diffs: list[Block] = []
+        self.named: dict[str, str] = {}
         self._monkeypatch = monkeypatch
         self._site: Path | None = None
         # Commands of a clone name files of the repository.
@@ -61,6 +64,8 @@ class PageRun:
         unknown = block.markers.keys() - MARKERS.keys()
         assert not unknown, f"{block.where}: unknown marker {sorted(unknown)}"
         printed, self.printed = self.printed, None
+        if name := block.markers.get("name"):
+            self.named[name] = block.text
         if block.markers.keys() & {"drawing"}:
             assert block.language == "text", f"{block.where}: a drawing must be text"
         elif "run by" in block.markers:
@@ -78,6 +83,8 @@ class PageRun:
         elif block.language == "text":
             assert printed is not None, f"{block.where}: no Python block printed this"
             compare(block.where, block.text, printed, block.markers)
+        elif "diff" in block.markers:
+            self.diffs.append(block)
         elif block.language == "json":
             json.loads(block.text)
         elif block.language == "sh":
@@ -88,6 +95,13 @@ class PageRun:
                 f"{block.where}: a block in {block.language!r}; use python, toml, console, text, "
                 f"sh or json"
             )
+
+    def check_diffs(self) -> None:
+        """The diffs of the page are those of the blocks they name, wherever these stand."""
+        for block in self.diffs:
+            before, after = (self.named[n.strip()] for n in block.markers["diff"].split(","))
+            lines = difflib.unified_diff(before.splitlines(), after.splitlines(), n=99, lineterm="")
+            assert block.text.splitlines() == [*lines][3:], f"{block.where}: is not the diff"
 
     def _write(self, block: Block, name: str, text: str) -> None:
         path = self.folder / name
@@ -154,7 +168,13 @@ class PageRun:
         ):
             self._install(self.folder / words[-1])
             return "", 0
-        if words[0] in _SHELL:
+        if words[0] == "cd":
+            self.folder = (self.folder / words[1]).resolve()
+            self._monkeypatch.chdir(self.folder)
+            return "", 0
+        if words[0] in (*_SHELL, "pytest"):
+            if words[0] == "pytest":
+                words = [sys.executable, "-m", *words]
             done = subprocess.run(
                 words, cwd=self.folder, capture_output=True, text=True, timeout=60, check=False
             )
@@ -304,7 +324,8 @@ def normal(text: str) -> list[str]:
 def line_pattern(expected: str, markers: dict[str, str]) -> str:
     pattern = re.escape(expected).replace("…", ".*")
     if "numbers vary" in markers:
-        pattern = re.sub(r"(?:\\[-+])?\d+(?:(?:\\\.|:)\d+)*", r"[-+]?\\d[\\d.:]*", pattern)
+        pattern = re.sub(r"(?:\\[-+])?\d+(?:(?:\\\.|[:,])\d+)*", r"[-+]?\\d[\\d.:,]*", pattern)
+        pattern = re.sub(r"\\ [um]s\\ ", r"\\ [num]?s\\ ", pattern)  # slow where much is going on
     return pattern
 
 

@@ -49,6 +49,7 @@ def test_every_block_of_the_page_is_true(page, tmp_path, monkeypatch):
     with one_thread() if trains else contextlib.nullcontext():
         for block in blocks:
             run.run(block)
+    run.check_diffs()
 
 
 @pytest.mark.parametrize("page", [*PAGES, *CHANGELOGS], ids=name_of)

@@ -142,7 +142,7 @@ def commands(command: Any, name: str) -> dict[str, Any]:
 COMMANDS = commands(typer.main.get_command(app), "grpo")
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", [name for name, found in COMMANDS.items() if found.params])
 def test_cli_page_has_the_arguments_of_the_command(name):
     expected = []
     for p in COMMANDS[name].params:
@@ -281,6 +281,18 @@ def test_metrics_page_has_what_a_run_logs(one_step):
     assert sorted(shown) == sorted(ours)
     assert [k for k in theirs if not any(re.fullmatch(o, k) for o in others)] == []
     assert [o for o in others if not any(re.fullmatch(o, k) for k in theirs)] == []
+
+
+@pytest.mark.slow
+def test_metrics_page_names_metrics_of_an_evaluation_that_exist(one_step):
+    lines = [json.loads(line) for line in (one_step / "metrics.jsonl").read_text().splitlines()]
+    logged = {re.sub("/(even|format)/", "/<reward>/", key) for line in lines for key in line}
+    [section] = prose_of(REFERENCE / "metrics.md").split("## Of an evaluation")[1:]
+
+    shown = set(re.findall(r"`(eval_[^`]+)`", section))
+
+    assert len(shown) >= 4
+    assert shown - logged == set()
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from grpo_core.errors import DataError, MissingExtraError
-from grpo_core.files import files_in, read_jsonl, read_rows
+from grpo_core.files import files_in, read_jsonl, read_rows, splits_in
 
 
 @pytest.fixture
@@ -333,6 +333,13 @@ def test_number_beyond_any_float_is_no_json(tmp_path):
 
     with pytest.raises(DataError, match=r"line 1: .*1e999 is beyond any float"):
         list(read_rows(tmp_path / "rows.jsonl"))
+
+
+def test_splits_in_a_folder_are_what_its_data_files_begin_with(tmp_path):
+    for name in ("train-0.csv", "train-1.csv", "test.jsonl", "trainer.csv", "dev.md", "_val.csv"):
+        (tmp_path / name).touch()
+
+    assert splits_in(tmp_path) == ["test", "train"]
 
 
 @pytest.mark.parametrize("split", ["..", ".", "../other", "train/inner", "train/", "/etc"])

@@ -47,6 +47,7 @@ LEVELS = {
     "record": 3,
     "scoring": 3,
     "preflight": 4,
+    "new_run": 4,
     "bulk": 4,
     "training": 4,
     "testing": 4,
@@ -65,6 +66,7 @@ SAME_LEVEL = {
     ("overlap", "looking"),
     ("config", "looking"),
     ("training", "preflight"),
+    ("new_run", "preflight"),
     ("config", "scoring"),  # a config checks a TRL-style function as it will be called
     ("composite", "config"),
     ("composite", "scoring"),

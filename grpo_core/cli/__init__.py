@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 import grpo_core
-from grpo_core.cli import check, demo, plugins, score, train
+from grpo_core.cli import check, demo, new, plugins, score, train
 from grpo_core.cli.output import LostOutputError, exit_code_of, guard_stdout, let_go, say_error
 from grpo_core.errors import GrpoError
 
@@ -31,6 +31,7 @@ app = typer.Typer(
 )
 
 app.add_typer(plugins.app, name="plugins")
+app.add_typer(new.app, name="new")
 app.command()(score.score)
 app.command()(check.check)
 app.command()(train.train)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,6 +36,29 @@ def check(
 
     Exit code: 0 if the run can begin, 2 if there are problems.
     """
+    draft, report = report_on(config, overrides or (), allow_plugin, block_plugin)
+    if as_json:
+        typer.echo(json.dumps(_as_json(config, draft, report), ensure_ascii=False))
+    else:
+        typer.echo(as_text(config, draft, report))
+    if report.problems:
+        raise typer.Exit(2)
+
+
+def report_on(
+    config: Path,
+    overrides: Collection[str] = (),
+    allow: list[str] | None = None,
+    block: list[str] | None = None,
+) -> tuple[Draft | None, Report]:
+    """What `grpo check` finds in a config, and the config as far as it could be read.
+
+    Args:
+        config: The run's TOML file.
+        overrides: `section.key=value` texts.
+        allow: Distributions that alone may be used, or None for all.
+        block: Distributions that may not.
+    """
     from grpo_core.loading import RunData
     from grpo_core.preflight import Report
     from grpo_core.reader import read_draft
@@ -43,18 +67,13 @@ def check(
     # What a reward prints must not get into the report.
     with contextlib.redirect_stdout(sys.stderr):
         try:
-            draft = read_draft(config, overrides or ())
-            report = _look(draft, allow_plugin, block_plugin)
+            draft = read_draft(config, overrides)
+            report = _look(draft, allow, block)
         except ConfigError as exc:
             report = Report(RunData(None, None, []), list(exc.problems))
         except GrpoError as exc:
             report = Report(RunData(None, None, []), [Problem("", str(exc))])
-    if as_json:
-        typer.echo(json.dumps(_as_json(config, draft, report), ensure_ascii=False))
-    else:
-        typer.echo(_as_text(config, draft, report))
-    if report.problems:
-        raise typer.Exit(2)
+    return draft, report
 
 
 def _look(draft: Draft, allow: list[str] | None, block: list[str] | None) -> Report:
@@ -99,7 +118,8 @@ def _as_json(config: Path, draft: Draft | None, report: Report) -> dict[str, Any
     }
 
 
-def _as_text(config: Path, draft: Draft | None, report: Report) -> str:
+def as_text(config: Path, draft: Draft | None, report: Report) -> str:
+    """The report as people read it; the last line says whether the run can begin."""
     lines = []
     rows, eval_rows = _n_rows(report)
     if rows is not None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from transformers import AutoTokenizer
@@ -14,7 +12,7 @@ from grpo_core.catalog import Catalog
 from grpo_core.errors import ConfigError, GrpoError, Problem
 from grpo_core.loading import Part
 from grpo_core.looking import ROWS
-from grpo_core.preflight import FirstPrompt, Report, look, model_folder
+from grpo_core.preflight import FirstPrompt, Report, look, model_folder, positions_of
 from grpo_core.reader import Draft
 from grpo_core.training import hub
 from grpo_core.training.config import DEFAULTS, train_problems
@@ -107,7 +105,7 @@ def _look_at_tokenizer(draft: Draft, tokenizer: Any, report: Report) -> None:
             text = f"the tokenizer has no pad token; {tokenizer.eos_token!r} is used for padding"
             report.warnings.append(Problem("model.name", text))
     folder = model_folder(draft)
-    positions = None if folder is None else _positions(folder)
+    positions = None if folder is None else positions_of(folder)
     parts = {"data": report.data.train, "eval": report.data.evaluation}
     usable = {name: part for name, part in parts.items() if part and part.fingerprint}
     for name, part in usable.items():
@@ -171,19 +169,3 @@ def _too_long(
         f"leave these rows out or make train.max_completion_length smaller"
     )
     return [Problem(where, text)]
-
-
-def _positions(folder: Path) -> int | None:
-    """How many tokens the model takes, as its config.json says; None if it does not."""
-    try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    if not isinstance(config, dict):
-        return None
-    for table in (config, config.get("text_config")):
-        if isinstance(table, dict):
-            found = table.get("max_position_embeddings", table.get("n_positions"))
-            if isinstance(found, int):
-                return found
-    return None

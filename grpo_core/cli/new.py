@@ -1,0 +1,145 @@
+"""`grpo new`: writes what one would else begin by hand; `grpo new run` a run's config."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from grpo_core.cli.check import as_text, report_on
+
+if TYPE_CHECKING:
+    from grpo_core.catalog import Catalog
+    from grpo_core.new_run.data import Data
+    from grpo_core.new_run.rewards import Chosen
+    from grpo_core.sections import DataSection
+    from grpo_core.source import Datasets
+
+app = typer.Typer(no_args_is_help=True, help="Begin a run's config.")
+
+
+@app.callback()
+def _group() -> None:
+    """Without this, Typer would take the only command for the whole."""
+
+
+@app.command()
+def run(
+    data: Annotated[
+        str, typer.Option(help="File, folder, hub name, or package.module:function of the rows.")
+    ],
+    model: Annotated[str, typer.Option(help="Folder or hub id of the model.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The new file.")] = Path("run.toml"),
+    split: Annotated[str | None, typer.Option(help="Which part of the data.")] = None,
+    name: Annotated[str | None, typer.Option(help="Configuration of a hub data set.")] = None,
+    prompt: Annotated[
+        str | None, typer.Option(help="Column of the prompt; default: the likeliest.")
+    ] = None,
+    reward: Annotated[
+        list[str] | None,
+        typer.Option(help="A reward's name, or file.py:function; repeatable; default: what fits."),
+    ] = None,
+) -> None:
+    """Write a commented config for data and a model, and check it.
+
+    Exit code: that of grpo check on the new file; 2 without a file if nothing could be written.
+    """
+    from grpo_core.catalog import Catalog
+    from grpo_core.new_run.data import look_at_data
+    from grpo_core.new_run.model import look_at_model
+    from grpo_core.new_run.places import check_free, data_path, model_name, write_new
+    from grpo_core.new_run.rewards import other_rewards
+    from grpo_core.new_run.text import config_text
+    from grpo_core.new_run.training import plan_training
+
+    check_free(out)
+    folder = out.parent
+    section = _section(data_path(data, folder), split, name)
+    catalog = Catalog()
+    # What a plugin or a data function prints must not get into the report.
+    with contextlib.redirect_stdout(sys.stderr):
+        seen = look_at_data(section, folder, _datasets(section, folder), prompt)
+        chosen, reasons = _rewards(catalog, seen, folder, reward or ())
+        others = other_rewards(catalog, chosen, reasons)
+    looked = look_at_model(model_name(model, folder), folder)
+    training = plan_training(seen.n_rows, looked.positions, hold_out=seen.eval_split is None)
+    write_new(out, config_text(seen, looked, training, chosen, others))
+    for line in _said(out, seen, chosen, catalog):
+        typer.echo(line)
+    draft, report = report_on(out)
+    typer.echo(f"\ngrpo check {shlex.quote(str(out))}:")
+    typer.echo(as_text(out, draft, report))
+    if report.problems:
+        typer.echo(f"{out} stays: edit it where the problems say, then run grpo check again")
+        raise typer.Exit(2)
+
+
+def _section(path: str, split: str | None, name: str | None) -> DataSection:
+    from grpo_core.errors import ConfigError, Problem
+    from grpo_core.reader import parse_section
+    from grpo_core.sections import DataSection
+
+    problems: list[Problem] = []
+    table = {"path": path, "split": split, "name": name}
+    section = parse_section(DataSection, table, "data", "data", problems)
+    if not isinstance(section, DataSection):
+        raise ConfigError(problems)
+    return section
+
+
+def _datasets(section: DataSection, folder: Path) -> Datasets | None:
+    """What loads from the hub and from `save_to_disk`, where the data is of that kind."""
+    from grpo_core.errors import MissingExtraError
+    from grpo_core.source import locate
+
+    if locate(section.path, folder).kind not in ("hub", "saved"):
+        return None
+    try:
+        from grpo_core.training import hub
+    except MissingExtraError:
+        return None  # loading says so
+    return hub
+
+
+def _rewards(
+    catalog: Catalog, seen: Data, folder: Path, names: Sequence[str]
+) -> tuple[list[Chosen], dict[str, str]]:
+    from grpo_core.new_run.rewards import fitting_rewards, named_rewards, nothing_fits
+
+    if names:
+        return named_rewards(catalog, names, seen, folder), {}
+    chosen, reasons = fitting_rewards(catalog, seen, folder)
+    if not chosen:
+        raise nothing_fits(catalog, reasons)
+    return chosen, reasons
+
+
+def _said(out: Path, seen: Data, chosen: Sequence[Chosen], catalog: Catalog) -> Iterator[str]:
+    """What was written, and what of it was guessed."""
+    from grpo_core.new_run.text import visible
+
+    yield f"written: {out}"
+    others = ", ".join(map(repr, seen.others))
+    yield visible(
+        f"prompt:  column {seen.prompt.name!r} ({seen.prompt.kind})"
+        + (f"; it could also be {others}" if others else ""),
+        300,
+    )
+    if seen.eval_split is not None:
+        yield f"splits:  {seen.section.split} to train on, {seen.eval_split} to evaluate on"
+    if seen.gold is not None:
+        yield visible(f"gold:    column {seen.gold!r}, by its name", 300)
+    for one in chosen:
+        bound = "".join(f"; {i} is column {c!r}, a guess" for i, c in one.inputs.items())
+        yield visible(f"reward:  {one.name} ({one.use}){bound}", 300)
+        for p in one.unbound:
+            yield f"  to do: no column looks like its input {p.name} ({p.type_name}); bind it"
+        for p in one.required:
+            yield f"  to do: its option {p.name} ({p.type_name}) must be given"
+    for plugin in catalog.broken():
+        yield f"not used: {plugin.entry} of {plugin.label} is {plugin.state}: {plugin.reason}"

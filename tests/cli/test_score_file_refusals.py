@@ -1,0 +1,125 @@
+"""`grpo score --data`: calls and data that are refused, in the words of the command line."""
+
+import sys
+
+import pytest
+
+from grpo_core import cli
+
+
+@pytest.mark.parametrize(
+    "setting", ["scale_rewards=batch", "multi_objective_aggregation=normalize_then_sum"]
+)
+def test_advantages_over_a_batch_are_refused(score, setting):
+    [text] = score("run.toml", "--set", f"train.{setting}").problems[1:]
+
+    assert "depend on the trainer's batch, which a file does not have" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--prompt", "x"], "--prompt: goes with --text; a file has a column of prompts"),
+        (["--explain", "0", "-o", "o"], "--explain: writes nothing; leave out -o and --resume"),
+        (["--set", "a.b=1"], "--set: goes with a TOML file; use --option"),
+    ],
+)
+def test_flags_of_the_other_form_are_refused(score, arguments, expected):
+    assert expected in score("mine.py:says", *arguments).problems[1]
+
+
+def test_flags_for_files_are_refused_for_a_text(score, monkeypatch, capsys):
+    words = ["--text", "4", "-o", "o", "--resume", "--group-column", "", "--explain", "0"]
+    monkeypatch.setattr(sys, "argv", ["grpo", "score", "mine.py:asks", *words])
+
+    with pytest.raises(SystemExit):
+        cli.main()
+
+    assert capsys.readouterr().err.splitlines() == [
+        "error: 4 problems in the command:",
+        "  - --out: goes with --data, not with --text",
+        "  - --explain: goes with --data, not with --text",
+        "  - --group-column: goes with --data, not with --text",
+        "  - --resume: goes with --data, not with --text",
+    ]
+
+
+def test_text_and_data_together_are_refused(score):
+    [text] = score("mine.py:says", "--text", "4").problems
+
+    assert text == "give a completion as --text TEXT, or a file of them as --data FILE"
+
+
+@pytest.mark.parametrize("flag", ["--input", "--input-column", "--option"])
+def test_flags_for_one_reward_are_refused_for_a_config(score, flag):
+    assert f"{flag}: goes with one reward" in score("run.toml", flag, "a=b").problems[1]
+
+
+def test_all_problems_of_the_rewards_come_together_and_name_flags(score):
+    problems = score(
+        "mine.py:says",
+        "--option", "stripp=true",
+        "--input", "weight=heavy",
+        "--input", "nothing",
+        "--input-column", "weight=gold",
+    ).problems  # fmt: skip
+
+    assert problems[0] == "3 problems in the command:"
+    assert problems[1:] == [
+        "  - --input: expected name=value, got 'nothing'",
+        "  - --input-column: 'weight' is given by --input too",
+        "  - --option stripp: 'says' has no such option. Did you mean 'strip'? Options are strip.",
+    ]
+
+
+def test_missing_column_is_told_with_the_flag_that_helps(score):
+    [text] = score("mine.py:says").problems[1:]
+
+    assert text == (
+        "  - --input answer: 'says' reads column 'answer', which the data does not have. Columns "
+        "are completion, gold, group, question. Bind it: --input-column answer=COLUMN"
+    )
+
+
+def test_broken_config_is_told_whole(score, site):
+    site.write("bad.toml", '[rewards.a]\nuse = "mine.py:no"\nwieght = 1\n[modell]\n')
+
+    problems = score("bad.toml").problems
+
+    assert problems[0] == "3 problems in bad.toml:"
+    assert any("modell: unknown key" in p for p in problems)
+    assert any("rewards.a.wieght: unknown key. Did you mean 'weight'?" in p for p in problems)
+    assert any("rewards.a.use: no reward 'mine.py:no'" in p for p in problems)
+
+
+def test_data_error_is_one_message(score, site):
+    site.write("bad.jsonl", '{"completion": "a"}\n{"completion"')
+
+    [text] = score("mine.py:breaks", "-o", "o.jsonl", data="bad.jsonl").problems
+
+    assert text.startswith('bad.jsonl, line 2: expected a JSON object, got {"completion" (')
+    assert not list(site.folder.glob("o.jsonl*"))
+
+
+def test_existing_output_is_refused(score, site):
+    site.write("o.jsonl", "mine")
+
+    [text] = score("mine.py:breaks", "-o", "o.jsonl").problems
+
+    assert text == "o.jsonl exists already and is not overwritten; choose another name"
+
+
+def test_parquet_without_pyarrow_names_the_extra(score, site, monkeypatch):
+    site.write("d.parquet", "PAR1")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+
+    [text] = score("mine.py:asks", data="d.parquet").problems
+
+    assert 'pip install "grpo-core[train]"' in text
+
+
+def test_prompt_column_that_is_named_and_absent_is_an_error(score, site):
+    ran = score("mine.py:asks", "--completion-column", "gold", "--prompt-column", "questoin")
+
+    assert ran.code == 2
+    assert "has no column 'questoin'. Did you mean 'question'?" in ran.err

@@ -1,0 +1,56 @@
+"""`grpo score --data`: runs that are stopped, and what `--resume` makes of them."""
+
+import os
+import subprocess
+import sys
+
+
+def test_interrupt_says_how_to_go_on(score, site, monkeypatch):
+    def stop(job, progress):
+        site.write("o.jsonl.partial", "")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("grpo_core.cli.score_file.score_file", stop)
+
+    ran = score("mine.py:breaks", "-o", "o.jsonl")
+
+    assert ran.code == 130
+    assert "stopped; --resume goes on with o.jsonl.partial" in ran.err
+
+
+def test_interrupt_before_the_first_row_promises_nothing(score, site, monkeypatch):
+    def stop(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("grpo_core.bulk.job.check_rows", stop)
+
+    ran = score("mine.py:breaks", "-o", "o.jsonl")
+
+    assert ran.code == 130
+    assert "--resume" not in ran.err
+    assert not list(site.folder.glob("o.jsonl*"))
+
+
+def test_killed_run_is_resumed(score, site, written):
+    site.write("k.jsonl", '{"completion": "a"}\n' * 600 + '{"completion": "die"}\n')
+    code = "from grpo_core.cli import main; main()"
+    command = ["score", "mine.py:dies", "--data", "k.jsonl", "-o", "o.jsonl"]
+    killed = subprocess.run(
+        [sys.executable, "-c", code, *command],
+        cwd=site.folder,
+        env={**os.environ},
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert killed.returncode == 9
+    assert sorted(p.name for p in site.folder.glob("o*")) == [
+        "o.jsonl.partial", "o.jsonl.partial.json",
+    ]  # fmt: skip
+    site.write("mended", "")
+
+    ran = score("mine.py:dies", "-o", "o.jsonl", "--resume", data="k.jsonl")
+
+    assert ran.code == 0, ran.err
+    assert [row["total"] for row in written(site)] == [1.0] * 601
+    assert [p.name for p in site.folder.glob("o*")] == ["o.jsonl"]
