@@ -427,7 +427,9 @@ def _bound_problems(max_failed: float, batch_timeout_s: float) -> list[Problem]:
 
 def _described(entry: Entry) -> dict[str, Any]:
     section, resolved, policy = entry.section, entry.resolved, entry.runner.policy
-    said = section.model_dump(exclude={"use", "options", "inputs"}, exclude_none=True)
+    engine = {"use", "options", "inputs", "weight", "missing", *dataclasses.asdict(policy)}
+    said = section.model_dump(mode="json", exclude=engine, exclude_defaults=True)
+    weight = section.model_dump(mode="json", include={"weight", "missing"})
     described = {
         "use": resolved.name,
         "distribution": resolved.distribution or None,
@@ -435,6 +437,7 @@ def _described(entry: Entry) -> dict[str, Any]:
         "origin": resolved.origin,
         "source_sha256": resolved.source_hash,
         "scope": entry.scope,
+        **weight,
         **said,
         "policy": dataclasses.asdict(policy),
         "inputs": section.inputs,

@@ -338,8 +338,6 @@ options = { low = 2 }
 [rewards.fn]
 use = "mine.py:untagged"
 options = { a = 1 }
-[rewards.judge]
-use = "mine.py:judge"
 [rewards.gone]
 use = "gone.py:f"
 [train]
@@ -357,7 +355,6 @@ num_generations = 5
         "rewards.band.options",
         "rewards.fn.options",
         "rewards.fn",
-        "rewards.judge.use",
         "rewards.gone.use",
         "rewards.reward.weight",
         "train.num_generations",

@@ -87,8 +87,8 @@ def test_reward_section_written_to_a_run_is_read_back_the_same(lines):
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("weight = { start = 0, end = 1 }", "weight: expected an end point, either steps = … or"),
-        ("weight = { start = 0, end = 1, steps = 9, share = 0.5 }", "weight: expected an end poi"),
+        ("weight = { start = 0, end = 1 }", "weight: expected a length, either steps = … or"),
+        ("weight = { start = 0, end = 1, steps = 9, share = 0.5 }", "weight: expected a length"),
         ("weight = { end = 1, steps = 9 }", "weight.start: is missing"),
         ("weight = { start = 0, end = inf, steps = 9 }", "weight.end: Input should be a finite"),
         (
@@ -97,14 +97,6 @@ def test_reward_section_written_to_a_run_is_read_back_the_same(lines):
         ),
         ("weight = { start = 0, end = 1, steps = 0 }", "weight.steps: Input should be greater"),
         ("weight = { start = 0, end = 1, share = 1.5 }", "weight.share: Input should be less"),
-        (
-            "weight = { start = 0, end = 1, steps = 9, begin = 9 }",
-            "weight: expected begin below steps, where the weight has reached its end, got {",
-        ),
-        (
-            "weight = { start = 0, end = 1, share = 0.5, begin = 20 }",
-            "weight: expected begin below",
-        ),
         (
             "weight = { start = 0, end = 1, steps = 9, shape = 'square' }",
             "weight.shape: Input should be 'linear', 'step' or 'cosine', got 'square'",

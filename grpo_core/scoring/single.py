@@ -17,6 +17,7 @@ from grpo_core.reward import RewardInfo
 from grpo_core.scoring.engine import Task, run_tasks
 from grpo_core.scoring.groups import groups_of
 from grpo_core.scoring.make import make_tagged
+from grpo_core.scoring.policy import Policy
 from grpo_core.scoring.runner import Batch
 from grpo_core.scoring.settings import policy_of_function
 from grpo_core.scoring.tagged import TaggedReward
@@ -160,6 +161,11 @@ class SingleReward:
         if failed and self._runner.policy.on_error == "raise":
             raise RewardError(told(repr(self.name), column.outcomes, failed))
         return column.outcomes
+
+    @property
+    def policy(self) -> Policy:
+        """How it is run."""
+        return self._runner.policy
 
     def close(self) -> None:
         """Ends what the reward holds in this process; the next call opens it again."""

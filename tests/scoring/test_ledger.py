@@ -65,7 +65,7 @@ def test_settle_late_result_changes_nothing():
     assert books.expire(one, "late")
     assert not books.settle(one, [Outcome(1.0)])
     assert not books.fail(one, ValueError())
-    assert books.done[0].outcomes == [Outcome(None, "timed_out", "late")]
+    assert books.done[0].outcomes == [Outcome(None, "timed_out", "late", fault=True)]
 
 
 def test_expire_settled_call_keeps_its_result():

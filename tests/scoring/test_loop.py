@@ -225,7 +225,7 @@ def test_late_call_is_timed_out_and_the_others_have_their_values():
 
     outcomes = batch(reward, 4, timeout_s=0.2).outcomes()
 
-    late = Outcome(None, "timed_out", "took longer than 0.2 s")
+    late = Outcome(None, "timed_out", "took longer than 0.2 s", fault=True)
     assert outcomes == [Outcome(1.0), late, Outcome(1.0), Outcome(1.0)]
     assert abandoned() == 0
 
@@ -455,7 +455,7 @@ def test_call_that_blocks_for_good_is_given_up_and_the_others_have_their_values(
     outcomes = batch(reward, 6, timeout_s=0.3, name="stuck").outcomes()
 
     reason = "took longer than 0.3 s and blocked the event loop, which was given up"
-    late = Outcome(None, "timed_out", reason)
+    late = Outcome(None, "timed_out", reason, fault=True)
     assert outcomes == [Outcome(1.0), Outcome(1.0), late, *[Outcome(1.0)] * 3]
     assert abandoned_by_reward() == {"stuck": 1}
     assert warnings_in(caplog)[0].startswith("reward 'stuck' blocked the event loop")

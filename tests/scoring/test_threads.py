@@ -178,7 +178,7 @@ def test_late_call_is_timed_out_and_the_others_have_their_values(release):
     start = time.monotonic()
     outcomes = batch(reward, 5, timeout_s=0.2, name="stuck").outcomes()
 
-    late = Outcome(None, "timed_out", "took longer than 0.2 s; its thread was given up")
+    late = Outcome(None, "timed_out", "took longer than 0.2 s; its thread was given up", fault=True)
     assert outcomes == [Outcome(1.0), late, *[Outcome(1.0)] * 3]
     assert time.monotonic() - start < 5
     assert abandoned_by_reward() == {"stuck": 1}

@@ -12,6 +12,7 @@ import pytest
 from grpo_core.completion import Completion
 from grpo_core.errors import ConfigError
 from grpo_core.outcome import Outcome
+from grpo_core.scoring.runner import Batch
 from grpo_core.scoring.trl_batch import PromptMessages, PromptText, TrlBatch
 from grpo_core.scoring.trl_style import TrlFunction
 
@@ -150,10 +151,12 @@ def test_call_without_a_required_argument_is_a_fault_and_not_made():
 
 
 def test_call_time_is_divided_evenly():
-    _, seconds = TrlFunction(lambda completions: [1.0] * 4, "f").score(text_batch(4))
+    completions = [Completion(f"c{i}") for i in range(4)]
 
-    assert len(set(seconds)) == 1
-    assert len(seconds) == 4
+    column = TrlFunction(lambda completions: [1.0] * 4, "f").run(Batch(completions), {})
+
+    assert len(set(column.seconds)) == 1
+    assert len(column.seconds) == 4
 
 
 def prompts_of(batch: TrlBatch) -> Sequence[Any]:
