@@ -61,7 +61,7 @@ class Home:
         loop: The loop.
         step: What the loop works on at this moment and since when; None: it waits, or does
             something that belongs to no reward.
-        abandoned: Whether it was given up.
+        closing: Whether it takes no more; its tasks are about to be cancelled.
     """
 
     def __init__(self) -> None:
@@ -69,9 +69,8 @@ class Home:
         self.loop.set_task_factory(self._make_task)
         self.loop.set_default_executor(DaemonThreads(_current_reward))
         self.step: tuple[Work, float] | None = None
-        self.abandoned = False
+        self.closing = False
         self._guests: set[Guest] = set()
-        self._closing = False
         self._thread = threading.Thread(target=self._serve, name="grpo-event-loop", daemon=True)
         self._thread.start()
 
@@ -94,7 +93,7 @@ class Home:
 
     def close(self, wait_s: float = 0.0) -> None:
         """Ends tasks, loop and thread as soon as the loop answers."""
-        self._closing = True
+        self.closing = True
         self.call(self.loop.stop)
         self._thread.join(wait_s)
 
@@ -103,7 +102,7 @@ class Home:
         return self._thread.is_alive()
 
     def _serve(self) -> None:
-        while not self._closing:
+        while not self.closing:
             # SystemExit and KeyboardInterrupt of a task come out here, and reach who awaits it too.
             with contextlib.suppress(BaseException):
                 self.loop.run_forever()
@@ -166,12 +165,10 @@ class _Watched(Coroutine[Any, Any, Any]):
 
 def join(guest: Guest) -> Home:
     """Returns the home of this process, which tells the guest when it has to move."""
-    global _home
     with _lock:
-        if _home is None:
-            _home = Home()
-        _home._guests.add(guest)
-        return _home
+        home = _current()
+        home._guests.add(guest)
+        return home
 
 
 def leave(home: Home, guest: Guest) -> None:
@@ -189,9 +186,9 @@ def abandon(home: Home, reward: str) -> None:
     """
     global _home
     with _lock:
-        if home.abandoned:
+        if home.closing:
             return
-        home.abandoned = True
+        home.closing = True
         if _home is home:
             _home = None
         guests = list(home._guests)
@@ -205,6 +202,31 @@ def abandon(home: Home, reward: str) -> None:
     home.close()
     for guest in guests:
         guest.move(blocker)
+
+
+def wait_for(coroutine: Coroutine[Any, Any, object], timeout_s: float) -> None:
+    """Awaits a coroutine on the home of this process, from another thread.
+
+    Such as the `close()` of an async reward: its session belongs to that loop.
+
+    Raises:
+        TimeoutError: It takes longer; then it is cancelled.
+        BaseException: What the coroutine raises.
+    """
+    with _lock:
+        home = _current()
+    future = asyncio.run_coroutine_threadsafe(coroutine, home.loop)
+    try:
+        future.result(timeout_s)
+    finally:
+        future.cancel()
+
+
+def _current() -> Home:
+    global _home
+    if _home is None:
+        _home = Home()
+    return _home
 
 
 def _current_reward() -> str:

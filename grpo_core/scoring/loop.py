@@ -155,7 +155,7 @@ class _Batch:
         if self._next_fill is not None:
             self._next_fill.cancel()
             self._next_fill = None
-        while home is self._home and len(self._flights) < self._concurrency:
+        while self._is_open(home) and len(self._flights) < self._concurrency:
             one = self._ledger.take()
             if one is None:
                 return
@@ -165,6 +165,9 @@ class _Batch:
             flight = self._flights[one] = _Flight(one)
             work = Work(self._name, one, self._timeout_s)
             flight.task = home.start(self._fly(home, flight), work)
+
+    def _is_open(self, home: Home) -> bool:
+        return home is self._home and not home.closing
 
     async def _fly(self, home: Home, flight: _Flight) -> None:
         """One try, from its start to its result."""
@@ -177,7 +180,7 @@ class _Batch:
         try:
             outcomes = await self._attempt(one.call)
         except BaseException as exc:  # even CancelledError: ours comes after the call was decided
-            if home.abandoned:
+            if home.closing:
                 self._ledger.put_back(one)
             else:
                 self._ledger.fail(one, exc)

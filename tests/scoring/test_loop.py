@@ -542,6 +542,47 @@ def test_call_in_a_thread_of_the_loop_that_hangs_is_late():
     end.set()
 
 
+# Closing a reward
+
+
+def test_wait_for_runs_on_the_loop_of_the_rewards():
+    loops = []
+
+    async def reward(completion, i):
+        loops.append(asyncio.get_running_loop())
+        return 1.0
+
+    async def close():
+        loops.append(asyncio.get_running_loop())
+
+    batch(reward, 1).done()
+    event_loop.wait_for(close(), 5)
+
+    assert loops[0] is loops[1]
+
+
+def test_wait_for_passes_on_what_is_raised():
+    async def close():
+        raise ValueError("x")
+
+    with pytest.raises(ValueError, match="x"):
+        event_loop.wait_for(close(), 5)
+
+
+def test_wait_for_late_is_cancelled():
+    cleaned = threading.Event()
+
+    async def close():
+        try:
+            await asyncio.sleep(1000)
+        finally:
+            cleaned.set()
+
+    with pytest.raises(TimeoutError):
+        event_loop.wait_for(close(), 0.1)
+    assert cleaned.wait(5)
+
+
 # The process
 
 
@@ -602,7 +643,7 @@ def test_exit_in_the_middle_of_a_batch_is_silent(body):
 
     run = batch(reward, 3, timeout_s=0.2)
     assert [o.status for o in run.outcomes()] == ["timed_out"] * 3
-    batch(reward, 3, timeout_s=None)
+    batch(reward, 20, timeout_s=None)
     time.sleep(0.1)
     """
     )

@@ -86,4 +86,6 @@ def test_take_threads_share_the_rate():
     for thread in threads:
         thread.join()
 
-    assert 1 < len(starts) <= 32  # 31 gaps of 10 ms, were it exact
+    starts.sort()
+    gaps = (starts[-1] - starts[0]) / 0.01
+    assert 1 < len(starts) <= gaps + 2  # a thread may be late to note its last one
