@@ -23,10 +23,12 @@ from grpo_core.outcome import Outcome
 from grpo_core.reader import parse_reward
 from grpo_core.reward import Scope
 from grpo_core.schedules import Schedule, weights_at
+from grpo_core.scoring.abandoned import abandoned_by_reward
 from grpo_core.scoring.cache import OutcomeCache
 from grpo_core.scoring.checks import UNBOUNDED
 from grpo_core.scoring.engine import Task, run_tasks
 from grpo_core.scoring.groups import groups_of
+from grpo_core.scoring.pool import MEMORY_MB, Pool
 from grpo_core.scoring.runner import Batch, Column
 from grpo_core.scoring.tagged import TaggedReward
 from grpo_core.scoring.told import told
@@ -52,6 +54,9 @@ _warned: set[str] = set()
 
 
 _LIMITS = ScoringSection()
+
+# Calls in threads that hang, beyond which a run stops: nothing can end them.
+MAX_ABANDONED = 3
 
 _OTHER_MODE = "does not run in this mode"
 
@@ -120,6 +125,8 @@ class CompositeReward:
         folder: Path | None = None,
         max_failed: float = _LIMITS.max_failed,
         batch_timeout_s: float = _LIMITS.batch_timeout_s,
+        workers: int | None = None,
+        memory_mb: int | None = None,
     ) -> None:
         """Finds and builds the rewards.
 
@@ -132,6 +139,9 @@ class CompositeReward:
             max_failed: Share of a batch that a reward may fail on before a training stops, from
                 0 to 1.
             batch_timeout_s: Seconds that a batch may take.
+            workers: Worker processes at most; default: as many as this process may use CPUs,
+                shared with all rewards of the process.
+            memory_mb: Memory that each may take, in MiB; default: 4096.
 
         Raises:
             ConfigError: A name leads nowhere, an option or input is wrong, a weight is not
@@ -140,7 +150,11 @@ class CompositeReward:
         problems: list[Problem] = []
         sections = _sections(rewards, problems)
         catalog = Catalog() if catalog is None else catalog
+        problems += _bound_problems(max_failed, batch_timeout_s, workers, memory_mb)
         self.cache = OutcomeCache()
+        self._pool = None
+        if not problems and (workers is not None or memory_mb is not None):
+            self._pool = Pool(workers, MEMORY_MB if memory_mb is None else memory_mb)
         entries = []
         for name, section in sections.items():
             checked = check_reward(
@@ -152,6 +166,7 @@ class CompositeReward:
                 folder=folder,
                 others=[n for n in sections if n != name],
                 cache=self.cache,
+                pool=self._pool,
             )
             problems += checked.problems
             if checked.resolved is not None and checked.runner is not None:
@@ -162,7 +177,6 @@ class CompositeReward:
         if sections and len(sections) == len(rewards):  # else a weight is not known
             problems += weight_problems(sections)
         problems += schedule_problems(sections, None)[0]
-        problems += _bound_problems(max_failed, batch_timeout_s)
         if problems:
             raise ConfigError(problems, "the rewards")
         self._folder = folder
@@ -207,6 +221,8 @@ class CompositeReward:
             folder=config.folder,
             max_failed=config.scoring.max_failed,
             batch_timeout_s=config.scoring.batch_timeout_s,
+            workers=config.scoring.workers,
+            memory_mb=config.scoring.memory_mb,
         )
 
     def check_columns(self, columns: Collection[str]) -> list[Problem]:
@@ -253,6 +269,7 @@ class CompositeReward:
             RewardError: A cell failed of a reward with `on_error = "raise"`, or three threads of
                 a reward hang.
         """
+        _stop_if_threads_hang()
         groups = groups_of(completions, group_size)
         tasks = {}
         for entry in self.entries:
@@ -380,6 +397,8 @@ class CompositeReward:
         for entry in self.entries:
             if isinstance(entry.runner, TaggedReward):
                 entry.runner.callee.close()
+        if self._pool is not None:
+            self._pool.close()
 
     def _gate(self, k: int) -> Gate | None:
         section = self.entries[k].section
@@ -406,6 +425,18 @@ def transform_of(section: RewardSection) -> Transform | None:
     return None if given is None else Transform(given.clip, given.rescale)
 
 
+def _stop_if_threads_hang() -> None:
+    """Raises when three calls were given up and still run: a fourth would only make it worse."""
+    hanging = abandoned_by_reward()
+    if sum(hanging.values()) >= MAX_ABANDONED:
+        text = ", ".join(f"{n} of reward {name!r}" for name, n in sorted(hanging.items()))
+        raise RewardError(
+            f"{sum(hanging.values())} calls that were late still run in this process and cannot "
+            f"be ended: {text}. Bound what they wait for, or give the reward isolation = "
+            f'"process", where a late call is killed'
+        )
+
+
 def _is_failure(outcome: Outcome) -> bool:
     return outcome.status == "failed" or (outcome.status == "timed_out" and outcome.value is None)
 
@@ -414,7 +445,9 @@ def _range(runner: TaggedReward | TrlFunction) -> tuple[float, float]:
     return (runner.low, runner.high) if isinstance(runner, TaggedReward) else UNBOUNDED
 
 
-def _bound_problems(max_failed: float, batch_timeout_s: float) -> list[Problem]:
+def _bound_problems(
+    max_failed: float, batch_timeout_s: float, workers: int | None, memory_mb: int | None
+) -> list[Problem]:
     problems = []
     if not 0 <= max_failed <= 1:
         text = f"expected a share of a batch, from 0 to 1, got {max_failed!r}"
@@ -422,6 +455,9 @@ def _bound_problems(max_failed: float, batch_timeout_s: float) -> list[Problem]:
     if not 0 < batch_timeout_s < math.inf:
         text = f"expected seconds above 0, got {batch_timeout_s!r}"
         problems.append(Problem("batch_timeout_s", text))
+    for name, value, least in (("workers", workers, 1), ("memory_mb", memory_mb, 64)):
+        if value is not None and value < least:
+            problems.append(Problem(name, f"expected {least} or more, got {value!r}"))
     return problems
 
 

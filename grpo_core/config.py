@@ -19,6 +19,7 @@ from grpo_core.schedules import Schedule
 from grpo_core.scoring.cache import OutcomeCache
 from grpo_core.scoring.checks import UNBOUNDED
 from grpo_core.scoring.make import make_tagged
+from grpo_core.scoring.pool import Pool
 from grpo_core.scoring.settings import policy_of_function, value_problems
 from grpo_core.scoring.tagged import TaggedReward
 from grpo_core.scoring.trl_style import TrlFunction, is_async
@@ -143,6 +144,7 @@ def check_reward(
     sample: Sample | None = None,
     others: Collection[str] = (),
     cache: OutcomeCache | None = None,
+    pool: Pool | None = None,
 ) -> Checked:
     """Resolves and builds one reward and checks its name, options, inputs and settings.
 
@@ -156,6 +158,7 @@ def check_reward(
         sample: Rows whose values are looked at, or None.
         others: Instance names of the other rewards.
         cache: Where its outcomes are kept; default: a cache of its own.
+        pool: Its worker processes; default: those that all rewards share.
     """
     problems = []
     if name in REFUSED_NAMES:
@@ -178,7 +181,7 @@ def check_reward(
         rewards=others,
     )
     runner, wrong = make_tagged(
-        resolved, section, plan, catalog, where=where, folder=folder, cache=cache
+        resolved, section, plan, catalog, where=where, folder=folder, cache=cache, pool=pool
     )
     problems += wrong
     if runner is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
+import inspect
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,10 @@ from grpo_core.copying import own_copy
 from grpo_core.outcome import Outcome
 from grpo_core.reward import Scope
 from grpo_core.scoring.checks import fault_from, outcome_of, outcomes_of
+
+logger = logging.getLogger("grpo_core")
+
+_CLOSE_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,23 +79,26 @@ class Callee:
         except BaseException as exc:  # sys.exit() in a reward must not end the run as a success
             return [fault_from(exc)] * len(call.completions)
 
-    async def run_async(self, call: Call) -> list[Outcome]:
-        """Calls an async reward and awaits it; otherwise like `run`.
+    def close(self) -> None:
+        """Calls the reward's own `close()`, if it is a class that has one; waits for it 2 s.
 
-        CancelledError passes too, since that is how a deadline reaches the reward.
+        What it raises is logged: closing must not hide what came before.
         """
+        close = getattr(self.function, "close", None)
+        if not callable(close):
+            return
         try:
-            return await self.attempt_async(call)
-        except (KeyboardInterrupt, asyncio.CancelledError):
+            pending = close()
+            if inspect.iscoroutine(pending):
+                # Here, since that module imports this one. What was opened on the loop of the
+                # rewards can only be closed on it.
+                from grpo_core.scoring.event_loop import wait_for
+
+                wait_for(pending, _CLOSE_S)
+        except KeyboardInterrupt:
             raise
         except BaseException as exc:
-            return [fault_from(exc)] * len(call.completions)
-
-    def close(self) -> None:
-        """Calls the reward's own `close()`, if it is a class that has one."""
-        close = getattr(self.function, "close", None)
-        if callable(close):
-            close()
+            logger.warning("close() of a reward raised %s: %s", type(exc).__name__, exc)
 
     def _arguments(self, call: Call) -> tuple[Any]:
         if self.scope == "sample":

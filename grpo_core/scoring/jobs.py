@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from grpo_core.outcome import Outcome
 from grpo_core.scoring.calls import Call
 from grpo_core.scoring.checks import fault, one_line
+from grpo_core.scoring.done import Done
 
 logger = logging.getLogger("grpo_core")
 
@@ -19,19 +20,6 @@ logger = logging.getLogger("grpo_core")
 _CHUNK_S = 0.05
 _CHUNK_BYTES = 1 << 20
 _FIRST_CHUNK = 4
-
-
-@dataclass(frozen=True)
-class Done:
-    """What became of one call.
-
-    Attributes:
-        outcomes: One for each completion of the call.
-        seconds: What the call took in its worker; 0.0 if it never began.
-    """
-
-    outcomes: list[Outcome]
-    seconds: float
 
 
 @dataclass
@@ -147,7 +135,7 @@ class Job:
         if before is None:
             return
         reason += ", twice" if before == reason else f"; before, {before}"
-        self.decide(index, [Outcome(None, "timed_out", reason)], seconds)
+        self.decide(index, [Outcome(None, "timed_out", reason, fault=True)], seconds)
 
     def ended_worker(self, index: int, how: str, seconds: float) -> None:
         """Notes that a worker ended in a call: it gets a second try, or is a fault."""

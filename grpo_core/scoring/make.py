@@ -12,6 +12,7 @@ from grpo_core.options import build
 from grpo_core.scoring.cache import OutcomeCache
 from grpo_core.scoring.calls import Callee
 from grpo_core.scoring.pacing import Pacer
+from grpo_core.scoring.pool import Pool
 from grpo_core.scoring.recipe import Recipe, file_sha256, importable
 from grpo_core.scoring.settings import policy_of
 from grpo_core.scoring.tagged import TaggedReward
@@ -27,6 +28,7 @@ def make_tagged(
     where: str,
     folder: Path | None = None,
     cache: OutcomeCache | None = None,
+    pool: Pool | None = None,
 ) -> tuple[TaggedReward | None, list[Problem]]:
     """Builds a tagged reward and settles how it is run.
 
@@ -38,6 +40,7 @@ def make_tagged(
         where: Path of the section, for the problems.
         folder: What a relative file is relative to.
         cache: Where its outcomes are kept; default: a cache of its own.
+        pool: Its worker processes; default: those that all rewards share.
 
     Returns:
         The reward, or None if it could not be built, and all problems.
@@ -78,5 +81,6 @@ def make_tagged(
         identity=identity.digest(),
         pacer=None if policy.rate is None else Pacer(policy.rate),
         cache=OutcomeCache() if cache is None else cache,
+        pool=pool,
     )
     return reward, problems

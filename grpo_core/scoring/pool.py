@@ -13,11 +13,10 @@ from functools import partial
 from grpo_core.scoring.calls import Call
 from grpo_core.scoring.checks import fault, one_line
 from grpo_core.scoring.dispatcher import Dispatcher
-from grpo_core.scoring.jobs import Done, Job
+from grpo_core.scoring.done import Done
+from grpo_core.scoring.jobs import Job
 from grpo_core.scoring.process import search_path
 from grpo_core.scoring.recipe import Recipe
-
-__all__ = ["MEMORY_MB", "Done", "Pool", "Ticket", "shared_pool", "usable_workers"]
 
 # What a worker may allocate; above what libraries such as torch take to be imported.
 MEMORY_MB = 4096

@@ -17,7 +17,7 @@ from grpo_core.scoring.done import Done, Running
 from grpo_core.scoring.loop import run_on_loop
 from grpo_core.scoring.pacing import Pacer
 from grpo_core.scoring.policy import Policy
-from grpo_core.scoring.pool import shared_pool
+from grpo_core.scoring.pool import Pool, shared_pool
 from grpo_core.scoring.recipe import Recipe
 from grpo_core.scoring.runner import Batch, Column, Finished, Results
 from grpo_core.scoring.threads import run_in_threads
@@ -57,6 +57,7 @@ class TaggedReward:
         identity: Hash of name, version, source and options, for the cache.
         pacer: Keeps to the policy's rate, over all batches.
         cache: Outcomes of earlier batches.
+        pool: The worker processes; None: those that all rewards of this process share.
     """
 
     name: str
@@ -70,6 +71,7 @@ class TaggedReward:
     identity: bytes = b""
     pacer: Pacer | None = None
     cache: OutcomeCache = field(default_factory=OutcomeCache)
+    pool: Pool | None = None
 
     @property
     def low(self) -> float:
@@ -107,7 +109,8 @@ class TaggedReward:
 
         if self.policy.isolation == "process":
             assert self.recipe is not None
-            return shared_pool().submit(self.recipe, work.calls, self.policy.timeout_s, report)
+            pool = shared_pool() if self.pool is None else self.pool
+            return pool.submit(self.recipe, work.calls, self.policy.timeout_s, report)
         callee, policy = self.callee, self.policy
         if self.is_async:
             return run_on_loop(

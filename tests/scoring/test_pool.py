@@ -11,7 +11,8 @@ from pool_jobs import WAIT_S, begin, calls, recipe, run, values
 from grpo_core.completion import Completion
 from grpo_core.outcome import Outcome
 from grpo_core.scoring.calls import Call
-from grpo_core.scoring.pool import Done, Pool, shared_pool, usable_workers
+from grpo_core.scoring.done import Done
+from grpo_core.scoring.pool import Pool, shared_pool, usable_workers
 
 
 @pytest.fixture(scope="module")
