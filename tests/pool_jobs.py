@@ -4,7 +4,6 @@ The workers build them from this file.
 """
 
 import ctypes
-import dataclasses
 import os
 import queue
 import re
@@ -18,7 +17,7 @@ from pathlib import Path
 from grpo_core.completion import Completion
 from grpo_core.discovery import PluginFilter
 from grpo_core.outcome import Fail, Score, Skip
-from grpo_core.reward import _TAG, reward
+from grpo_core.reward import reward
 from grpo_core.scoring.calls import Call
 from grpo_core.scoring.recipe import Recipe
 
@@ -98,13 +97,9 @@ def kinds(completion, kind: str):
     }[kind]
 
 
-@reward(range=(0.0, 1e9))
+@reward(range=(0.0, 1e9), scope="group")
 def places(completions, x: list):
     return [10 * place + value for place, value in enumerate(x)]
-
-
-# The decorator does not take this scope yet; the pool does.
-setattr(places, _TAG, dataclasses.replace(getattr(places, _TAG), scope="group"))
 
 
 @reward

@@ -9,7 +9,7 @@ import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from grpo_core.errors import GrpoError
 from grpo_core.outcome import Outcome
@@ -97,10 +97,7 @@ class Dispatcher:
         """Ends a job now: calls that are not decided are timed out; workers at them are killed."""
         if job not in self._jobs:
             return
-        for worker in [w for w in self._workers if w.job is job]:
-            self._kill(worker)
-        job.fail_rest(Outcome(None, "timed_out", reason))
-        self._finish_decided()
+        self._give_up(job, Outcome(None, "timed_out", reason))
 
     def _stop(self) -> None:
         self._stopping = True
@@ -112,7 +109,7 @@ class Dispatcher:
         try:
             while not self._stopping:
                 self._turn()
-        except Exception as exc:  # whoever waits for values must not wait for ever
+        except BaseException as exc:  # whoever waits for values must not wait for ever
             logger.exception("the worker pool failed")
             why = f"the worker pool failed: {type(exc).__name__}: {exc}"
         self._shut_down(why)
@@ -186,10 +183,10 @@ class Dispatcher:
             self._has_run(worker, message)
 
     def _has_built(self, worker: WorkerProcess, reason: str | None) -> None:
-        job = self._released(worker)
+        job = worker.job
+        assert job is not None
+        worker.release()
         worker.enter("idle")
-        if job is None:
-            return
         if reason is None:
             worker.keys.add(job.key)
         else:
@@ -210,7 +207,7 @@ class Dispatcher:
         if leaving:
             job.give_back(chunk)
         if leaving or not chunk.indices:
-            worker.chunk = worker.job = None
+            worker.release()
             worker.enter("leaving" if leaving else "idle")
 
     def _note_pace(self, key: bytes, seconds: float) -> None:
@@ -255,38 +252,40 @@ class Dispatcher:
         self._kill(worker)
 
     def _kill(self, worker: WorkerProcess) -> None:
-        """Ends a worker; the calls it had not begun, or was at, wait again."""
-        worker.kill()
+        """Ends a worker, unless that was done; the calls that it still had wait again."""
+        if worker not in self._workers:
+            return
         self._selector.unregister(worker.channel.socket)
-        worker.channel.close()
+        worker.end()
         self._workers.remove(worker)
         self._killed.append(worker)
-        chunk = worker.chunk
-        self._released(worker)
-        if chunk is not None:
-            chunk.job.give_back(chunk)
-
-    def _released(self, worker: WorkerProcess) -> Job | None:
-        """Takes a worker from its job; returns the job."""
-        job = worker.job
-        if job is not None and worker.state == "building" and not worker.is_ahead:
-            job.n_building -= 1
-        worker.job = worker.chunk = None
-        worker.is_ahead = False
-        return job
+        if worker.chunk is not None:
+            worker.chunk.job.give_back(worker.chunk)
+        worker.release()
 
     def _cannot_build(self, job: Job, reason: str) -> None:
-        for other in self._jobs:
-            if other.key == job.key:
-                other.fail_rest(fault(reason))
+        for other in [j for j in self._jobs if j.key == job.key]:
+            self._give_up(other, fault(reason))
 
     def _start_failed(self, how: str) -> None:
         self._n_failed_starts += 1
         self._next_start = time.monotonic() + _PAUSE_AFTER_FAILED_START_S
-        if self._n_failed_starts >= _MAX_FAILED_STARTS:
+        if self._n_failed_starts >= _MAX_FAILED_STARTS and not any(
+            w.state != "starting" for w in self._workers
+        ):
             self._n_failed_starts = 0
-            for job in self._jobs:
-                job.fail_rest(Outcome(None, "failed", f"no worker could be started: {how}"))
+            for job in list(self._jobs):
+                self._give_up(job, Outcome(None, "failed", f"no worker could be started: {how}"))
+
+    def _give_up(self, job: Job, outcome: Outcome) -> None:
+        """Decides what is not decided of a job, and kills the workers that are at it."""
+        for worker in [w for w in self._workers if w.job is job]:
+            if worker.state == "running" and worker.chunk is not None:
+                seconds = time.monotonic() - worker.since
+                job.decide(worker.chunk.indices.popleft(), [outcome], seconds)
+            self._kill(worker)
+        job.fail_rest(outcome)
+        self._finish_decided()
 
     # Workers that get something to do
 
@@ -297,15 +296,12 @@ class Dispatcher:
         while n_free > 0 and idle and (job := self._next_job()) is not None:
             worker = next((w for w in idle if job.key in w.keys), idle[0])
             if job.key not in worker.keys:
-                job.n_building += 1
-                self._build(worker, job)
+                worker.build(job)
             else:
                 chunk = job.take(self._n_workers, self._pace.get(job.key))
                 if chunk is None:
                     continue
-                worker.job, worker.chunk = job, chunk
-                worker.enter("loading")
-                worker.channel.send(("run", job.key, chunk.messages))
+                worker.run(chunk)
             idle.remove(worker)
             n_free -= 1
 
@@ -318,11 +314,6 @@ class Dispatcher:
                 return job
         return None
 
-    def _build(self, worker: WorkerProcess, job: Job) -> None:
-        worker.job = job
-        worker.enter("building")
-        worker.channel.send(("build", job.key, job.recipe, job.path))
-
     def _hire(self) -> None:
         """Starts the workers that there is work for."""
         while self._wanted() > self._n_alive() and time.monotonic() >= self._next_start:
@@ -330,7 +321,6 @@ class Dispatcher:
                 worker = WorkerProcess(self._memory_mb)
             except (OSError, GrpoError) as exc:
                 self._start_failed(str(exc))
-                self._finish_decided()
                 return
             self._workers.append(worker)
             self._selector.register(worker.channel.socket, selectors.EVENT_READ, worker)
@@ -340,37 +330,32 @@ class Dispatcher:
 
         Those that are no longer needed end once nothing is left to do.
         """
-        for job in {w.job for w in self._late()} - {None}:
-            assert job is not None
-            n_late = sum(w.job is job for w in self._late())
+        late = [w.job for w in self._late() if w.job is not None]
+        for job in set(late):
             others = [w for w in self._workers if w.state == "idle" or w.is_ahead]
             n_ready = sum(job.key in w.keys or w.job is job for w in others)
             idle = [w for w in others if w.state == "idle" and job.key not in w.keys]
-            for worker in idle[: max(0, n_late - n_ready)]:
-                worker.is_ahead = True
-                self._build(worker, job)
+            for worker in idle[: max(0, late.count(job) - n_ready)]:
+                worker.build(job, ahead=True)
         if not self._jobs:
-            for worker in self._surplus():
-                worker.enter("leaving")
-                worker.channel.send(("close",))
-
-    def _surplus(self) -> list[WorkerProcess]:
-        n = self._n_alive() - self._n_workers
-        return [w for w in self._workers if w.state == "idle"][: max(0, n)]
+            n_surplus = max(0, self._n_alive() - self._n_workers)
+            for worker in [w for w in self._workers if w.state == "idle"][:n_surplus]:
+                worker.leave()
 
     def _wanted(self) -> int:
         """How many workers there should be: for the calls there are, and to replace late ones."""
         n_busy = sum(w.is_busy for w in self._workers)
         n_waiting = sum(max(0, job.n_waiting - job.n_building) for job in self._jobs)
-        return min(self._n_workers, n_busy + n_waiting) + sum(1 for _ in self._late())
+        n_ahead = min(len(self._late()), max(2, self._n_workers // 4))
+        return min(self._n_workers, n_busy + n_waiting) + n_ahead
 
     def _n_alive(self) -> int:
         return sum(w.state != "leaving" for w in self._workers)
 
-    def _late(self) -> Iterator[WorkerProcess]:
+    def _late(self) -> list[WorkerProcess]:
         """Workers whose call has used half of its time."""
         now = time.monotonic()
-        return (w for w in self._workers if w.state == "running" and _half(w) <= now)
+        return [w for w in self._workers if w.state == "running" and _half(w) <= now]
 
     # The end
 
@@ -389,8 +374,7 @@ class Dispatcher:
         self._finish_decided()
         for worker in list(self._workers):
             if worker.state == "idle":
-                worker.enter("leaving")
-                worker.channel.send(("close",))
+                worker.leave()
             else:
                 self._kill(worker)
         while self._workers:

@@ -113,7 +113,12 @@ class Job:
         return chunk if chunk.indices else None
 
     def decide(self, index: int, outcomes: list[Outcome], seconds: float) -> None:
-        """Sets what became of a call; fewer outcomes than completions hold for all of them."""
+        """Sets what became of a call, unless that is known.
+
+        Fewer outcomes than completions hold for all of them.
+        """
+        if self._n_left == 0 or self._done[index] is not None:
+            return
         n = len(self._calls[index].completions)
         if len(outcomes) != n:
             outcomes = outcomes[:1] * n
@@ -153,6 +158,7 @@ class Job:
     def finish(self) -> None:
         """Hands over what became of the calls."""
         done = [d for d in self._done if d is not None]
+        self._calls, self._done = (), []  # the ticket may be kept long
         try:
             self._finished(done)
         except Exception:

@@ -21,6 +21,8 @@ PATIENCE_S = 60.0
 # How long the `close()` of its rewards may take.
 CLOSE_S = 2.0
 
+_MODULE = "grpo_core.scoring.worker"
+
 State = Literal["starting", "idle", "building", "loading", "running", "leaving"]
 
 
@@ -49,23 +51,27 @@ class WorkerProcess:
         """
         if not sys.executable:
             raise GrpoError("Python does not know its own interpreter (sys.executable is empty)")
-        ours, theirs = socket.socketpair()
         path = search_path()
         changed = _environment(path)
+        ours, theirs = socket.socketpair()
+        read, self._lifeline = os.pipe()
         try:
-            with theirs:
-                self._process = subprocess.Popen(
-                    [sys.executable, "-P", "-m", "grpo_core.scoring.worker", str(theirs.fileno())],
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=None if _has_stderr() else subprocess.DEVNULL,
-                    pass_fds=[theirs.fileno()],
-                    env={**os.environ, **changed},
-                    start_new_session=True,
-                )
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", _MODULE, str(theirs.fileno()), str(read)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=None if _has_stderr() else subprocess.DEVNULL,
+                pass_fds=[theirs.fileno(), read],
+                env={**os.environ, **changed},
+                start_new_session=True,
+            )
         except BaseException:
             ours.close()
+            os.close(self._lifeline)
             raise
+        finally:
+            theirs.close()
+            os.close(read)
         self.channel = Channel(ours)
         self.state: State = "starting"
         self.since = time.monotonic()
@@ -101,8 +107,38 @@ class WorkerProcess:
         self.state = state
         self.since = time.monotonic() if since is None else since
 
-    def kill(self) -> None:
-        """Ends it and what its rewards started; `is_reaped` tells when it is gone."""
+    def build(self, job: Job, *, ahead: bool = False) -> None:
+        """Has it build the reward of a job."""
+        self.job, self.is_ahead = job, ahead
+        if not ahead:
+            job.n_building += 1
+        self.enter("building")
+        self.channel.send(("build", job.key, job.recipe, job.path))
+
+    def run(self, chunk: Chunk) -> None:
+        """Has it run calls; their reward must have been built."""
+        self.job, self.chunk = chunk.job, chunk
+        self.enter("loading")
+        self.channel.send(("run", chunk.job.key, chunk.messages))
+
+    def release(self) -> None:
+        """Takes it from its job."""
+        if self.job is not None and self.state == "building" and not self.is_ahead:
+            self.job.n_building -= 1
+        self.job = self.chunk = None
+        self.is_ahead = False
+
+    def leave(self) -> None:
+        """Has it close its rewards and end."""
+        self.enter("leaving")
+        self.channel.send(("close",))
+
+    def end(self) -> None:
+        """Kills it and what its rewards started; `is_reaped` tells when it is gone."""
+        self._kill()
+        self._close()
+
+    def _kill(self) -> None:
         # The group's number is ours for as long as the worker was not waited for.
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -113,7 +149,7 @@ class WorkerProcess:
         end = time.monotonic() + 0.5
         while (status := self._status()) is None and time.monotonic() < end:
             time.sleep(0.001)
-        self.kill()
+        self._kill()
         if status is None:
             return "its worker was cut off from the pool"
         if status >= 0:
@@ -131,8 +167,14 @@ class WorkerProcess:
 
     def forget(self) -> None:
         """Lets go of it without touching it: it belongs to the process that was forked."""
-        self.channel.close()
+        self._close()
         self._process.returncode = 0  # else subprocess would wait for another one's child
+
+    def _close(self) -> None:
+        if self._lifeline >= 0:
+            self.channel.close()
+            os.close(self._lifeline)
+            self._lifeline = -1
 
     def _status(self) -> int | None:
         """Its exit code, or minus its signal; None while it runs. It stays to be waited for."""
@@ -140,7 +182,7 @@ class WorkerProcess:
             return self._process.returncode
         try:
             info = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-        except ChildProcessError:  # somebody else in this process waited for it
+        except (ChildProcessError, AttributeError):  # another thread waited for it, or no Linux
             return self._process.poll()
         if info is None:
             return None

@@ -10,6 +10,7 @@ from pool_jobs import WAIT_S, begin, calls, recipe, run, values
 
 from grpo_core.completion import Completion
 from grpo_core.outcome import Outcome
+from grpo_core.scoring import process
 from grpo_core.scoring.calls import Call
 from grpo_core.scoring.done import Done
 from grpo_core.scoring.pool import Pool, shared_pool, usable_workers
@@ -243,6 +244,36 @@ def test_build_that_ends_workers_is_a_fault_of_all_calls(pool):
         ]
         * 3
     )
+
+
+def test_build_that_hangs_is_a_fault_of_all_calls(fresh, tmp_path, monkeypatch):
+    pool = fresh(1)
+    values(pool, "double", [{"x": 1}])  # a worker must be there before the patience is short
+    monkeypatch.setattr(process, "PATIENCE_S", 0.3)
+    options = {"folder": str(tmp_path), "seconds": 1000.0}
+
+    outcomes = run(pool, "Builds", [{}] * 3, options=options)
+
+    assert [o.fault for o in outcomes] == [True] * 3
+    assert outcomes[0].reason == "takes longer than 60 s to build"
+    monkeypatch.undo()
+    assert values(pool, "double", [{"x": 1}]) == [2.0]
+
+
+def test_inputs_that_hang_when_they_are_read_are_a_fault(fresh, monkeypatch):
+    pool = fresh(1)
+    values(pool, "double", [{"x": 1}])
+    monkeypatch.setattr(process, "PATIENCE_S", 0.5)
+
+    [outcome] = run(pool, "double", [{"x": HangsWhenRead()}])
+
+    assert outcome.fault
+    assert outcome.reason == "takes longer than 60 s to read its inputs in a worker"
+
+
+class HangsWhenRead:
+    def __reduce__(self):
+        return time.sleep, (1000,)
 
 
 def test_build_of_code_that_was_changed_is_refused(pool):

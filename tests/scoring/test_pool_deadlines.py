@@ -21,7 +21,9 @@ def test_call_that_hangs_is_timed_out_and_the_others_have_values(pool):
 
     outcomes = run(pool, "sleeps", inputs, timeout_s=0.3)
 
-    assert outcomes.pop(7) == Outcome(None, "timed_out", "took longer than 0.3 s, twice")
+    assert outcomes.pop(7) == Outcome(
+        None, "timed_out", "took longer than 0.3 s, twice", fault=True
+    )
     assert outcomes == [Outcome(1.0)] * 99
 
 

@@ -41,6 +41,12 @@ thread.start()
 thread.join()
 """
 RAISES = "raise RuntimeError('the training failed')\n"
+FORKS = """
+import os, time
+if os.fork() == 0:  # such as a loader of data; it must not keep the workers alive
+    time.sleep(30)
+    os._exit(0)
+"""
 HANGS = """
 begin(shared_pool(), "starts_a_program_and_hangs", [{"file": FILE}], timeout_s=None)
 begin(shared_pool(), "holds_the_interpreter", [{"hard": True}], timeout_s=None)
@@ -125,21 +131,20 @@ def test_program_ends_while_calls_are_run():
     assert time.monotonic() - start_s < 30
 
 
+@pytest.mark.parametrize("between", ["", FORKS], ids=["alone", "with a fork"])
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_workers_and_their_programs_end_with_a_process_that_is_ended(how, tmp_path):
+def test_workers_and_their_programs_end_with_a_process_that_is_ended(how, between, tmp_path):
     file = tmp_path / "program"
-    process, pids = start(SCRIPT + HANGS.replace("FILE", repr(str(file))), tmp_path)
+    process, pids = start(SCRIPT + between + HANGS.replace("FILE", repr(str(file))), tmp_path)
     end = time.monotonic() + WAIT_S
     while not (file.exists() and file.read_text()) and time.monotonic() < end:
         time.sleep(0.02)
 
     process.send_signal(how)
-    process.communicate(timeout=WAIT_S)
+    process.wait(timeout=WAIT_S)
+    process.stdout.close()
 
-    assert all(is_gone(pid) for pid in pids)
-    if how != signal.SIGKILL:
-        return
-    os.kill(int(file.read_text()), signal.SIGKILL)  # what it started may outlive it, and does not
+    assert all(is_gone(pid) for pid in [*pids, int(file.read_text())])
 
 
 def test_close_leaves_no_process(pool):
