@@ -18,25 +18,25 @@ N_COMPLETIONS = 512
 REPEATS = 40
 
 
-@reward(range=(0.0, 1.0))
+@reward(range=(0.0, 1.0), isolation="inline")
 def is_filled(completion: Completion) -> float:
     """1.0 if there is a text, else 0.0."""
     return 1.0 if completion.text else 0.0
 
 
-@reward(range=(0.0, 1.0))
+@reward(range=(0.0, 1.0), isolation="inline")
 def answer_equals(completion: Completion, answer: str) -> float:
     """1.0 if the text is the answer, else 0.0."""
     return 1.0 if completion.text == answer else 0.0
 
 
-@reward(range=(0.0, 1.0))
+@reward(range=(0.0, 1.0), isolation="inline")
 def answer_within(completion: Completion, answer: str, *, n_chars: int = 8) -> float:
     """1.0 if the answer begins the text's first characters, else 0.0."""
     return 1.0 if completion.text[:n_chars].startswith(answer) else 0.0
 
 
-@reward(range=(0.0, 1.0))
+@reward(range=(0.0, 1.0), isolation="inline")
 def is_short(completion: Completion) -> Score:
     """1.0 if the text has fewer than 10 characters, else 0.0."""
     n_chars = len(completion.text)

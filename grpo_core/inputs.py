@@ -5,18 +5,18 @@ from __future__ import annotations
 import collections.abc
 import hashlib
 import json
-import types
 import typing
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Union
+from typing import Any, NamedTuple
 
 from grpo_core.convert import convert
 from grpo_core.copying import own_copy
 from grpo_core.errors import Problem, listed, near
 from grpo_core.outcome import Outcome
 from grpo_core.reward import Parameter, RewardInfo
+from grpo_core.signature import alternatives
 
 # What JSON's objects and arrays are made into, by the type an input declares.
 _CONTAINERS: Mapping[Any, type] = {
@@ -257,7 +257,7 @@ def _result(
     problems: list[Problem],
 ) -> list[Result]:
     """The source that is another reward; problems are added to the list."""
-    kinds = _hashable(_alternatives(parameter.annotation))
+    kinds = _hashable(alternatives(parameter.annotation))
     numbers = {Any, object, float}
     if reward not in rewards:
         others = listed(rewards) if rewards else "none"
@@ -277,7 +277,7 @@ def _result(
 
 
 def _column(parameter: Parameter, column: str) -> Column:
-    kinds = _alternatives(parameter.annotation)
+    kinds = alternatives(parameter.annotation)
     containers = [c for c in map(_container, kinds) if c is not None]
     only = all(_container(k) is not None or k is type(None) for k in kinds)
     return Column(
@@ -288,21 +288,6 @@ def _column(parameter: Parameter, column: str) -> Column:
         required=parameter.required,
         containers=tuple(dict.fromkeys(containers)) if only else (),
     )
-
-
-def _alternatives(annotation: Any) -> tuple[Any, ...]:
-    """The members of a union, or the annotation itself; looks through Annotated and aliases."""
-    origin = typing.get_origin(annotation)
-    if origin is typing.Annotated:
-        return _alternatives(typing.get_args(annotation)[0])
-    if origin is Union or isinstance(annotation, types.UnionType):
-        return tuple(k for a in typing.get_args(annotation) for k in _alternatives(a))
-    for alias in ("__value__", "__supertype__"):  # type X = …, NewType
-        if origin is None and hasattr(annotation, alias):
-            return _alternatives(getattr(annotation, alias))
-    if annotation is None:
-        return (type(None),)
-    return (annotation,)
 
 
 def _hashable(kinds: Collection[Any]) -> list[Any]:
@@ -360,7 +345,7 @@ def _read_file(
         return None
     path = (folder or Path.cwd()) / Path(name).expanduser()
     column = _column(parameter, "")
-    kinds = set(_hashable(_alternatives(parameter.annotation))) - {type(None)}
+    kinds = set(_hashable(alternatives(parameter.annotation))) - {type(None)}
     is_json = column.decode or (path.suffix.lower() == ".json" and kinds != {str})
     try:
         data = path.read_bytes()

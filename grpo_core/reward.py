@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import typing
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar, overload
 
 from grpo_core.errors import listed, near
 from grpo_core.signature import (
     POSITIONAL,
+    alternatives,
     call_parameters,
     init_options,
     is_async,
@@ -56,7 +58,8 @@ class RewardInfo:
         name: Name inside its plugin; a class `AnswerEquals` is called `answer_equals`.
         target: The tagged function or class.
         summary: First line of the docstring.
-        inputs: Positional parameters after the completion; columns unless bound elsewhere.
+        inputs: Positional parameters after the completion; columns unless bound elsewhere. Their
+            types are those of one row, also where a call gets a list of them.
         options: Keyword-only parameters, of `__init__` for a class.
         deterministic: False if two calls on the same row may differ.
         scope: What one call sees.
@@ -227,6 +230,8 @@ def info_of(target: Callable[..., Any]) -> RewardInfo:
     _check_signature(target, name, tag)  # once more: a decorator above may have changed it
     parameters, names = call_parameters(target, name)
     inputs = [parameter_of(p, names) for p in parameters[1:] if p.kind in POSITIONAL]
+    if tag.scope != "sample":
+        inputs = [_of_one_row(p, name, tag.scope) for p in inputs]
     if isinstance(target, type):
         names = names_for(target.__init__)  # type: ignore[misc]  # the class's own, on purpose
         parameters = init_options(target, name)
@@ -251,6 +256,26 @@ def info_of(target: Callable[..., Any]) -> RewardInfo:
         _range=tag.range,
         _needs=tag.needs,
     )
+
+
+# What the list that a batch or group reward gets may be declared as.
+_LISTS = (list, Sequence, Collection, Iterable)
+
+
+def _of_one_row(parameter: Parameter, name: str, scope: Scope) -> Parameter:
+    """The input as one row has it, of a reward that gets a list with one value for each row."""
+    kinds = [k for k in alternatives(parameter.annotation) if k is not type(None)]
+    if {Any, object} & {k for k in kinds if isinstance(k, Hashable)}:
+        return replace(parameter, annotation=Any, text="")
+    (kind,) = kinds if len(kinds) == 1 else (None,)
+    if (typing.get_origin(kind) or kind) not in _LISTS:
+        raise TypeError(
+            f"reward {name!r}: input {parameter.name!r} is declared as {parameter.type_name}, but "
+            f"at scope {scope!r} it is a list with one value for each completion; write "
+            f"list[{parameter.type_name}]"
+        )
+    (inner,) = typing.get_args(kind) or (Any,)
+    return replace(parameter, annotation=inner, text="")
 
 
 def _check_option_function(value: object, options: Sequence[str], where: str) -> None:

@@ -279,7 +279,7 @@ class HangsWhenRead:
 def test_build_of_code_that_was_changed_is_refused(pool):
     [outcome] = run(pool, "length", [{}], source_sha256="0" * 64)
 
-    assert "its code was changed since the run began" in outcome.reason
+    assert "its file was changed since the run began" in outcome.reason
 
 
 def test_name_that_leads_nowhere_is_a_fault(pool):
