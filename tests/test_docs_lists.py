@@ -63,7 +63,7 @@ def test_cli_page_has_the_keys_of_the_json_of_check(tmp_path):
     assert set(report["problems"][0]) == {"where", "message"}
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", [name for name, found in COMMANDS.items() if found.params])
 def test_cli_page_says_no_other_defaults_than_the_commands_have(name):
     texts = {p.name: p.default for p in COMMANDS[name].params if isinstance(p.default, str)}
 
