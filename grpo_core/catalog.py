@@ -25,7 +25,7 @@ from typing import Any
 from packaging.utils import canonicalize_name
 
 from grpo_core.discovery import ENTRY_NAME, Plugin, PluginFilter, find_plugins, load
-from grpo_core.errors import NotSupportedYetError, PluginError, UnknownRewardError, listed, near
+from grpo_core.errors import PluginError, UnknownRewardError, listed, near
 from grpo_core.reward import RewardInfo, info_of, is_tagged, reward_name
 
 logger = logging.getLogger("grpo_core")
@@ -87,6 +87,7 @@ class Catalog:
             chosen: Which distributions may be used; default: what the environment says.
         """
         chosen = PluginFilter.from_environment() if chosen is None else chosen
+        self.chosen = chosen
         self.plugins = find_plugins(chosen)
         installed = {canonicalize_name(p.distribution) for p in self.plugins}
         for name in sorted({*chosen.block, *(chosen.allow or ())} - installed - _warned):
@@ -233,7 +234,7 @@ def _from_callable(target: Callable[..., Any]) -> Resolved:
     origin = f"function in {module}" if inspect.isroutine(inner) else f"callable in {module}"
     try:
         info = info_of(target) if is_tagged(target) else None
-    except (TypeError, NotSupportedYetError) as exc:
+    except TypeError as exc:
         raise UnknownRewardError(str(exc)) from exc
     return Resolved(name, target, info, origin)
 

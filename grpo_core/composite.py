@@ -2,32 +2,77 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
+import math
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from grpo_core.catalog import Catalog, Resolved
 from grpo_core.completion import Completion
-from grpo_core.config import check_reward, weight_problems
-from grpo_core.errors import ConfigError, Problem
+from grpo_core.config import check_reward, schedule_problems, weight_of, weight_problems
+from grpo_core.errors import ConfigError, Problem, RewardError
+from grpo_core.graph import graph_problems, inputs_from
 from grpo_core.inputs import plan_inputs
 from grpo_core.outcome import Outcome
 from grpo_core.reader import parse_reward
-from grpo_core.scoring.inline import SampleReward
-from grpo_core.scoring.trl_style import TrlBatch, TrlFunction
-from grpo_core.sections import RewardSection, RunConfig
+from grpo_core.reward import Scope
+from grpo_core.schedules import Schedule, weights_at
+from grpo_core.scoring.abandoned import abandoned_by_reward
+from grpo_core.scoring.cache import OutcomeCache
+from grpo_core.scoring.checks import UNBOUNDED
+from grpo_core.scoring.engine import Task, run_tasks
+from grpo_core.scoring.groups import groups_of
+from grpo_core.scoring.pool import MEMORY_MB, Pool
+from grpo_core.scoring.runner import Batch, Column
+from grpo_core.scoring.tagged import TaggedReward
+from grpo_core.scoring.told import told
+from grpo_core.scoring.trl_batch import TrlBatch
+from grpo_core.scoring.trl_style import TrlFunction
+from grpo_core.sections import Mode, RewardSection, RunConfig, ScoringSection
 from grpo_core.table import FloatArray, ScoreTable
-from grpo_core.totals import Aggregate, effective_values, weighted_total
+from grpo_core.totals import (
+    Aggregate,
+    BoolArray,
+    Gate,
+    Transform,
+    effective_values,
+    gated,
+    transformed,
+    weighted_total,
+)
 
 logger = logging.getLogger("grpo_core")
 
 # Labels of the plugins that were warned of; each once a process.
 _warned: set[str] = set()
+
+
+_LIMITS = ScoringSection()
+
+# Calls in threads that hang, beyond which a run stops: nothing can end them.
+MAX_ABANDONED = 3
+
+_OTHER_MODE = "does not run in this mode"
+
+
+class Combined(NamedTuple):
+    """What the trainer is handed, and what became of it.
+
+    Attributes:
+        effective: Values after transforms, gates and fill, shape (B, N); NaN where missing.
+        closed: The cells that a gate closed, shape (B, K).
+        totals: Weighted sums, shape (B,); NaN where nothing was scored.
+    """
+
+    effective: FloatArray
+    closed: BoolArray
+    totals: FloatArray
 
 
 @dataclass(frozen=True)
@@ -45,13 +90,18 @@ class Entry:
     name: str
     section: RewardSection
     resolved: Resolved
-    runner: SampleReward | TrlFunction
+    runner: TaggedReward | TrlFunction
     input_files: Mapping[str, str]
 
     @property
     def label(self) -> str:
         """Name and origin, as errors give them."""
         return f"{self.name!r} ({self.resolved.origin})"
+
+    @property
+    def scope(self) -> Scope:
+        """What one call sees."""
+        return self.runner.callee.scope if isinstance(self.runner, TaggedReward) else "batch"
 
 
 class CompositeReward:
@@ -60,7 +110,10 @@ class CompositeReward:
     Attributes:
         entries: The rewards, in order; K of them.
         names: Their instance names.
-        weights: Their weights, shape (K,).
+        counted: Indices of the rewards that are no shadows; N of them, the columns of the total.
+        schedules: Their weights, a number or a schedule each.
+        weights: Their weights as numbers, shape (N,); of a schedule its end.
+        gates: By reward, what other rewards have to give before it counts, or None.
     """
 
     def __init__(
@@ -70,6 +123,10 @@ class CompositeReward:
         catalog: Catalog | None = None,
         columns: Collection[str] | None = None,
         folder: Path | None = None,
+        max_failed: float = _LIMITS.max_failed,
+        batch_timeout_s: float = _LIMITS.batch_timeout_s,
+        workers: int | None = None,
+        memory_mb: int | None = None,
     ) -> None:
         """Finds and builds the rewards.
 
@@ -79,14 +136,25 @@ class CompositeReward:
             catalog: The installed plugins; default: as the environment says.
             columns: Columns of the data, to check the inputs against, or None.
             folder: What relative paths are relative to; default: the working directory.
+            max_failed: Share of a batch that a reward may fail on before a training stops, from
+                0 to 1.
+            batch_timeout_s: Seconds that a batch may take.
+            workers: Worker processes at most; default: as many as this process may use CPUs,
+                shared with all rewards of the process.
+            memory_mb: Memory that each may take, in MiB; default: 4096.
 
         Raises:
             ConfigError: A name leads nowhere, an option or input is wrong, a weight is not
-                finite, …; all problems at once.
+                finite, rewards read each other in a circle, …; all problems at once.
         """
         problems: list[Problem] = []
         sections = _sections(rewards, problems)
         catalog = Catalog() if catalog is None else catalog
+        problems += _bound_problems(max_failed, batch_timeout_s, workers, memory_mb)
+        self.cache = OutcomeCache()
+        self._pool = None
+        if not problems and (workers is not None or memory_mb is not None):
+            self._pool = Pool(workers, MEMORY_MB if memory_mb is None else memory_mb)
         entries = []
         for name, section in sections.items():
             checked = check_reward(
@@ -96,22 +164,36 @@ class CompositeReward:
                 name=name,
                 columns=columns,
                 folder=folder,
+                others=[n for n in sections if n != name],
+                cache=self.cache,
+                pool=self._pool,
             )
             problems += checked.problems
             if checked.resolved is not None and checked.runner is not None:
                 entries.append(
                     Entry(name, section, checked.resolved, checked.runner, checked.input_files)
                 )
+        problems += graph_problems(sections, {e.name: _range(e.runner) for e in entries})[0]
         if sections and len(sections) == len(rewards):  # else a weight is not known
-            problems += weight_problems({n: s.weight for n, s in sections.items()})
+            problems += weight_problems(sections)
+        problems += schedule_problems(sections, None)[0]
         if problems:
             raise ConfigError(problems, "the rewards")
         self._folder = folder
+        self.max_failed = max_failed
+        self.batch_timeout_s = batch_timeout_s
         self.entries = tuple(entries)
         self.names = tuple(e.name for e in entries)
-        self.weights: FloatArray = np.array([e.section.weight for e in entries], dtype=np.float64)
+        self.counted = tuple(k for k, e in enumerate(entries) if not e.section.shadow)
+        self.schedules = tuple(weight_of(entries[k].section) for k in self.counted)
+        self.weights: FloatArray = np.array(
+            [w.end if isinstance(w, Schedule) else w for w in self.schedules], dtype=np.float64
+        )
+        self._ranges = [_range(e.runner) for e in entries]
+        self._transforms = [transform_of(e.section) for e in entries]
+        self.gates = [self._gate(k) for k in range(len(entries))]
         _warn_of_broken(catalog, {e.resolved.distribution for e in entries})
-        negative = [e.name for e in entries if e.section.weight < 0]
+        negative = [n for n, s in sections.items() if min(s.weight_ends) < 0 and not s.shadow]
         if negative:
             warnings.warn(
                 f"negative weights turn rewards into penalties: {', '.join(negative)}",
@@ -132,7 +214,16 @@ class CompositeReward:
             catalog: The installed plugins; default: as the environment says.
             columns: Columns of the data, to check the inputs against, or None.
         """
-        return cls(config.rewards, catalog=catalog, columns=columns, folder=config.folder)
+        return cls(
+            config.rewards,
+            catalog=catalog,
+            columns=columns,
+            folder=config.folder,
+            max_failed=config.scoring.max_failed,
+            batch_timeout_s=config.scoring.batch_timeout_s,
+            workers=config.scoring.workers,
+            memory_mb=config.scoring.memory_mb,
+        )
 
     def check_columns(self, columns: Collection[str]) -> list[Problem]:
         """What keeps the rewards from being called on data with these columns."""
@@ -148,77 +239,260 @@ class CompositeReward:
                     columns=columns,
                     folder=self._folder,
                     where=f"{where}.inputs",
+                    rewards=[n for n in self.names if n != entry.name],
                 )[1]
         return problems
 
-    def score(self, completions: Sequence[Completion], batch: TrlBatch | None = None) -> ScoreTable:
+    def score(
+        self,
+        completions: Sequence[Completion],
+        batch: TrlBatch | None = None,
+        *,
+        group_size: int | None = None,
+        mode: Mode | None = None,
+    ) -> ScoreTable:
         """Scores completions with every reward.
 
         Args:
             completions: B completions whose `columns` hold the rows of the data set.
             batch: The same batch as TRL has it, for untagged functions; default: rebuilt.
+            group_size: Completions per prompt (G), the completions of a prompt next to each
+                other; default: groups as the completions' `group` says, if it says so.
+            mode: Leave out the rewards that do not run in this mode; default: all run.
 
         Returns:
-            B x K values, outcomes and times. Nothing is raised for a reward that breaks its
-            contract: its cells are "failed" and `faults()` names them.
-        """
-        outcomes: list[list[Outcome]] = []
-        seconds: list[list[float]] = []
-        for entry in self.entries:
-            if isinstance(entry.runner, TrlFunction):
-                if batch is None:
-                    batch = TrlBatch.from_completions(completions)
-                column, times = entry.runner.score(batch)
-            else:
-                column, times = entry.runner.score(completions)
-            outcomes.append(column)
-            seconds.append(times)
-        return ScoreTable.from_columns(self.names, outcomes, seconds, len(completions))
+            B x K values, outcomes and times. What a reward raises or lets time out becomes the
+            outcome of its cells.
 
-    def effective(
-        self, table: ScoreTable, group_size: int, aggregate: Aggregate = "sum_then_normalize"
-    ) -> FloatArray:
-        """Values with missing cells dealt with, as they are handed to the trainer.
+        Raises:
+            ConfigError: A reward of group scope is there, and no groups are known.
+            RewardError: A cell failed of a reward with `on_error = "raise"`, or three threads of
+                a reward hang.
+        """
+        _stop_if_threads_hang()
+        groups = groups_of(completions, group_size)
+        tasks = {}
+        for entry in self.entries:
+            if mode is not None and mode not in entry.section.modes:
+                continue
+            if entry.scope == "group" and groups is None:
+                raise ConfigError(
+                    f"reward {entry.label} scores whole groups, and no groups are known; pass "
+                    f"group_size, or completions whose `group` is set"
+                )
+            tasks[entry.name] = Task(entry.runner, inputs_from(entry.section))
+        columns = run_tasks(tasks, Batch(completions, groups, batch), self.batch_timeout_s)
+        absent = Column([Outcome(None, "skipped", _OTHER_MODE)] * len(completions), [])
+        made = [columns.get(name, absent) for name in self.names]
+        table = ScoreTable.from_columns(
+            self.names,
+            [c.outcomes for c in made],
+            [c.seconds or [0.0] * len(completions) for c in made],
+            len(completions),
+            [c.n_cached for c in made],
+        )
+        self._raise_where_asked(table)
+        return table
+
+    def ran(self, mode: Mode) -> tuple[int, ...]:
+        """Indices of the rewards that run in a mode."""
+        return tuple(k for k, e in enumerate(self.entries) if mode in e.section.modes)
+
+    def columns_read(self) -> dict[str, tuple[str, ...]]:
+        """Columns of the data that each tagged reward reads, by instance name."""
+        return {
+            e.name: tuple(c.column for c in e.runner.plan.columns)
+            for e in self.entries
+            if isinstance(e.runner, TaggedReward)
+        }
+
+    def weights_at(self, step: int, total_steps: int | None) -> FloatArray:
+        """Weights of the counted rewards in force at a step, shape (N,).
+
+        Args:
+            step: The trainer's global step, counted from 0.
+            total_steps: Steps of the run; needed by schedules over a share of it.
+        """
+        return weights_at(self.schedules, step, total_steps)
+
+    def combined(
+        self,
+        table: ScoreTable,
+        group_size: int,
+        aggregate: Aggregate = "sum_then_normalize",
+        weights: FloatArray | None = None,
+    ) -> Combined:
+        """Values after transforms, gates and fill, as they are handed to the trainer.
 
         Args:
             table: Scores of B completions, the completions of a prompt next to each other.
             group_size: Completions per prompt (G); divides B.
             aggregate: How the trainer combines rewards.
-
-        Returns:
-            Shape (B, K); NaN where a cell stays missing.
+            weights: Weights in force, shape (N,); default: `weights`.
         """
-        return effective_values(
-            table.values,
-            self.weights,
-            [e.section.missing for e in self.entries],
+        weights = self.weights if weights is None else weights
+        values = transformed(table.values, self._transforms, self._ranges)
+        values, closed = gated(values, table.values, self.gates)
+        counted = list(self.counted)
+        effective = effective_values(
+            values[:, counted],
+            weights,
+            [self.entries[k].section.missing for k in counted],
             group_size,
             aggregate,
         )
+        return Combined(effective, closed, weighted_total(effective, weights))
+
+    def effective(
+        self,
+        table: ScoreTable,
+        group_size: int,
+        aggregate: Aggregate = "sum_then_normalize",
+        weights: FloatArray | None = None,
+    ) -> FloatArray:
+        """Values as they are handed to the trainer, shape (B, N); NaN where missing.
+
+        Args: as `combined`.
+        """
+        return self.combined(table, group_size, aggregate, weights).effective
 
     def totals(
-        self, table: ScoreTable, group_size: int, aggregate: Aggregate = "sum_then_normalize"
+        self,
+        table: ScoreTable,
+        group_size: int,
+        aggregate: Aggregate = "sum_then_normalize",
+        weights: FloatArray | None = None,
     ) -> FloatArray:
-        """Weighted sum per completion, shape (B,); NaN where nothing was scored."""
-        return weighted_total(self.effective(table, group_size, aggregate), self.weights)
+        """Weighted sum per completion, shape (B,); NaN where nothing was scored.
+
+        Args: as `combined`.
+        """
+        return self.combined(table, group_size, aggregate, weights).totals
+
+    def check_budget(self, table: ScoreTable) -> None:
+        """Stops a training in which a reward fails too often.
+
+        Cells count that failed, or that were late and are missing; not those of shadows.
+
+        Raises:
+            RewardError: The share of a reward's cells exceeds `max_failed`; the text names it,
+                its distribution and three rows.
+        """
+        over = []
+        for k in self.counted:
+            rows = [i for i, o in enumerate(table.outcomes[k]) if _is_failure(o)]
+            if rows and len(rows) > self.max_failed * table.n_rows:
+                over.append(told(self.entries[k].label, table.outcomes[k], rows))
+        if over:
+            raise RewardError(
+                "\n".join(over) + f"\nmore than max_failed = {self.max_failed:g} of a batch"
+            )
 
     def describe(self) -> dict[str, Any]:
         """What the manifest keeps of each reward, by instance name."""
-        return {
-            e.name: {
-                "use": e.resolved.name,
-                "distribution": e.resolved.distribution or None,
-                "version": e.resolved.version or None,
-                "origin": e.resolved.origin,
-                "source_sha256": e.resolved.source_hash,
-                "weight": e.section.weight,
-                "missing": e.section.missing,
-                "inputs": e.section.inputs,
-                "input_files": dict(e.input_files),
-                "options": e.section.options,
-            }
-            for e in self.entries
-        }
+        return {e.name: _described(e) for e in self.entries}
+
+    def close(self) -> None:
+        """Ends what the rewards of this process hold; the next call opens it again."""
+        for entry in self.entries:
+            if isinstance(entry.runner, TaggedReward):
+                entry.runner.callee.close()
+        if self._pool is not None:
+            self._pool.close()
+
+    def _gate(self, k: int) -> Gate | None:
+        section = self.entries[k].section
+        if not section.requires:
+            return None
+        transform = self._transforms[k]
+        low = (self._ranges[k] if transform is None else transform.range_after(self._ranges[k]))[0]
+        if section.otherwise is not None:
+            low = section.otherwise
+        return Gate({self.names.index(n): float(v) for n, v in section.requires.items()}, low)
+
+    def _raise_where_asked(self, table: ScoreTable) -> None:
+        for k, entry in enumerate(self.entries):
+            rows = [i for i, o in enumerate(table.outcomes[k]) if o.status == "failed"]
+            if rows and entry.runner.policy.on_error == "raise" and not entry.section.shadow:
+                raise RewardError(
+                    told(entry.label, table.outcomes[k], rows) + '\nits on_error is "raise"'
+                )
+
+
+def transform_of(section: RewardSection) -> Transform | None:
+    """The section's transform, as what computes it."""
+    given = section.transform
+    return None if given is None else Transform(given.clip, given.rescale)
+
+
+def _stop_if_threads_hang() -> None:
+    """Raises when three calls were given up and still run: a fourth would only make it worse."""
+    hanging = abandoned_by_reward()
+    if sum(hanging.values()) >= MAX_ABANDONED:
+        text = ", ".join(f"{n} of reward {name!r}" for name, n in sorted(hanging.items()))
+        raise RewardError(
+            f"{sum(hanging.values())} calls that were late still run in this process and cannot "
+            f"be ended: {text}. Bound what they wait for, or give the reward isolation = "
+            f'"process", where a late call is killed'
+        )
+
+
+def _is_failure(outcome: Outcome) -> bool:
+    return outcome.status == "failed" or (outcome.status == "timed_out" and outcome.value is None)
+
+
+def _range(runner: TaggedReward | TrlFunction) -> tuple[float, float]:
+    return (runner.low, runner.high) if isinstance(runner, TaggedReward) else UNBOUNDED
+
+
+def _bound_problems(
+    max_failed: float, batch_timeout_s: float, workers: int | None, memory_mb: int | None
+) -> list[Problem]:
+    problems = []
+    if not 0 <= max_failed <= 1:
+        text = f"expected a share of a batch, from 0 to 1, got {max_failed!r}"
+        problems.append(Problem("max_failed", text))
+    if not 0 < batch_timeout_s < math.inf:
+        text = f"expected seconds above 0, got {batch_timeout_s!r}"
+        problems.append(Problem("batch_timeout_s", text))
+    for name, value, least in (("workers", workers, 1), ("memory_mb", memory_mb, 64)):
+        if value is not None and value < least:
+            problems.append(Problem(name, f"expected {least} or more, got {value!r}"))
+    return problems
+
+
+def _described(entry: Entry) -> dict[str, Any]:
+    section, resolved, policy = entry.section, entry.resolved, entry.runner.policy
+    engine = {"use", "options", "inputs", "weight", "missing", *dataclasses.asdict(policy)}
+    said = section.model_dump(mode="json", exclude=engine, exclude_defaults=True)
+    weight = section.model_dump(mode="json", include={"weight", "missing"})
+    described = {
+        "use": resolved.name,
+        "distribution": resolved.distribution or None,
+        "version": resolved.version or None,
+        "origin": resolved.origin,
+        "source_sha256": resolved.source_hash,
+        "scope": entry.scope,
+        **weight,
+        **said,
+        "policy": dataclasses.asdict(policy),
+        "inputs": section.inputs,
+        "input_files": dict(entry.input_files),
+        "options": section.options,
+    }
+    info = (
+        getattr(entry.runner.callee.function, "info", None)
+        if isinstance(entry.runner, TaggedReward)
+        else None
+    )
+    if callable(info):
+        try:
+            described["info"] = info()
+        except KeyboardInterrupt:
+            raise
+        except BaseException as exc:  # the author's code; the run does not depend on it
+            described["info"] = f"info() raised {type(exc).__name__}: {exc}"
+    return described
 
 
 def _warn_of_broken(catalog: Catalog, used: Collection[str]) -> None:

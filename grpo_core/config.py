@@ -7,16 +7,23 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from grpo_core import schedules
 from grpo_core.batch import batch_problems, eval_batch_problems
 from grpo_core.catalog import Catalog, Resolved
 from grpo_core.errors import ConfigError, PluginError, Problem, UnknownRewardError
+from grpo_core.graph import graph_problems
 from grpo_core.inputs import plan_inputs
 from grpo_core.looking import Looked, Sample, look_at
-from grpo_core.options import build
 from grpo_core.reader import Draft
-from grpo_core.scoring.inline import SampleReward
-from grpo_core.scoring.trl_style import TrlFunction
-from grpo_core.sections import RewardSection
+from grpo_core.schedules import Schedule
+from grpo_core.scoring.cache import OutcomeCache
+from grpo_core.scoring.checks import UNBOUNDED
+from grpo_core.scoring.make import make_tagged
+from grpo_core.scoring.pool import Pool
+from grpo_core.scoring.settings import policy_of_function, value_problems
+from grpo_core.scoring.tagged import TaggedReward
+from grpo_core.scoring.trl_style import TrlFunction, is_async
+from grpo_core.sections import RewardSection, WeightSchedule
 
 # They would collide with columns and metrics of the trainer.
 REFUSED_NAMES = ("prompt", "completion", "step", "advantage", "reward", "total", "image", "images")
@@ -47,6 +54,7 @@ def validate(
         warnings: Where goes what hurts no run but may not be meant.
     """
     problems = list(draft.problems)
+    ranges: dict[str, tuple[float, float]] = {}
 
     def check(columns: Collection[str] | None, sample: Sample | None) -> Looked:
         found = Looked([], [])
@@ -59,7 +67,10 @@ def validate(
                 columns=columns,
                 folder=draft.source.parent,
                 sample=sample,
+                others=[n for n in draft.rewards if n != name],
             )
+            if isinstance(checked.runner, TaggedReward):
+                ranges[name] = checked.runner.low, checked.runner.high
             found.problems.extend(checked.problems)
             found.warnings.extend(checked.warnings)
         return found
@@ -73,10 +84,19 @@ def validate(
         problems += one.problems
         if warnings is not None:
             warnings += one.warnings
+    steps = draft.train.get("max_steps")
+    n_steps = steps if isinstance(steps, int) and steps > 0 else None
+    for wrong, meant in (
+        graph_problems(draft.rewards, ranges),
+        schedule_problems(draft.rewards, n_steps),
+    ):
+        problems += wrong
+        if warnings is not None:
+            warnings += meant
     spoilt = any(p.where.startswith("rewards") for p in draft.problems)
     problems += [
         p
-        for p in weight_problems({n: s.weight for n, s in draft.rewards.items()})
+        for p in weight_problems(draft.rewards)
         # A reward that could not be read may have the weight that the others lack.
         if not (spoilt and p.where == "rewards")
     ]
@@ -107,7 +127,7 @@ class Checked(NamedTuple):
     """
 
     resolved: Resolved | None
-    runner: SampleReward | TrlFunction | None
+    runner: TaggedReward | TrlFunction | None
     input_files: Mapping[str, str]
     problems: list[Problem]
     warnings: Sequence[Problem] = ()
@@ -122,8 +142,11 @@ def check_reward(
     columns: Collection[str] | None = None,
     folder: Path | None = None,
     sample: Sample | None = None,
+    others: Collection[str] = (),
+    cache: OutcomeCache | None = None,
+    pool: Pool | None = None,
 ) -> Checked:
-    """Resolves and builds one reward and checks its name, options and inputs.
+    """Resolves and builds one reward and checks its name, options, inputs and settings.
 
     Args:
         section: The reward's section.
@@ -133,6 +156,9 @@ def check_reward(
         columns: Columns of the data, or None if they are not known.
         folder: What relative paths are relative to; default: the working directory.
         sample: Rows whose values are looked at, or None.
+        others: Instance names of the other rewards.
+        cache: Where its outcomes are kept; default: a cache of its own.
+        pool: Its worker processes; default: those that all rewards share.
     """
     problems = []
     if name in REFUSED_NAMES:
@@ -143,23 +169,29 @@ def check_reward(
         resolved = catalog.resolve(section.use, folder=folder)
     except (UnknownRewardError, PluginError) as exc:
         return Checked(None, None, {}, [*problems, Problem(f"{where}.use", str(exc))])
-    except ConfigError as exc:  # async, for one
-        return Checked(None, None, {}, [*problems, *exc.problems])
     if resolved.info is None:
         return _check_function(section, resolved, problems, where, name, columns)
-    runner = None
+    info = resolved.info
     plan, found = plan_inputs(
-        resolved.info, section.inputs, columns=columns, folder=folder, where=f"{where}.inputs"
+        info,
+        section.inputs,
+        columns=columns,
+        folder=folder,
+        where=f"{where}.inputs",
+        rewards=others,
     )
-    try:
-        built = build(resolved.info, section.options, f"{where}.options")
-        runner = SampleReward(built.function, plan, built.low, built.high, built.needs)
-    except ConfigError as exc:
-        problems += exc.problems
+    runner, wrong = make_tagged(
+        resolved, section, plan, catalog, where=where, folder=folder, cache=cache, pool=pool
+    )
+    problems += wrong
+    if runner is not None:
+        problems += value_problems(section, low=runner.low, high=runner.high, where=where)
     looked = Looked([], [])
     if sample is not None:
-        author = None if runner is None or found else getattr(runner.function, "check_inputs", None)
-        looked = look_at(resolved.info, plan, sample, f"{where}.inputs", author)
+        author = None
+        if runner is not None and not found:
+            author = getattr(runner.callee.function, "check_inputs", None)
+        looked = look_at(info, plan, sample, f"{where}.inputs", author)
     return Checked(
         resolved, runner, plan.files, problems + found + looked.problems, looked.warnings
     )
@@ -183,8 +215,11 @@ def _check_function(
                     f"above it",
                 )
             )
+    policy, wrong = policy_of_function(section, is_async=is_async(resolved.target), where=where)
+    low, high = UNBOUNDED
+    problems += wrong + value_problems(section, low=low, high=high, where=where)
     try:
-        function = TrlFunction(resolved.target, name or resolved.name)
+        function = TrlFunction(resolved.target, name or resolved.name, policy)
     except ConfigError as exc:
         found = [Problem(f"{where}.use", p.message) for p in exc.problems]
         return Checked(resolved, None, {}, problems + found)
@@ -193,15 +228,47 @@ def _check_function(
     return Checked(resolved, function, {}, problems)
 
 
-def weight_problems(weights: Mapping[str, float]) -> list[Problem]:
-    """Weights that are not finite, or are all 0."""
+def weight_problems(rewards: Mapping[str, RewardSection]) -> list[Problem]:
+    """Weights that are not finite, or leave nothing to learn from."""
     problems = [
-        Problem(f"rewards.{name}.weight", f"expected a finite number, got {weight!r}")
-        for name, weight in weights.items()
-        if not math.isfinite(weight)
+        Problem(f"rewards.{name}.weight", f"expected a finite number, got {section.weight!r}")
+        for name, section in rewards.items()
+        if not all(map(math.isfinite, section.weight_ends))
     ]
-    if weights and all(weight == 0 for weight in weights.values()):
+    counted = [s for s in rewards.values() if not s.shadow and "train" in s.modes]
+    if rewards and not counted:
+        text = (
+            "every reward is a shadow or runs in evaluations only, so nothing can be learnt; let "
+            "one count"
+        )
+        problems.append(Problem("rewards", text))
+    elif rewards and not any(any(section.weight_ends) for section in counted):
         problems.append(
             Problem("rewards", "every weight is 0, so nothing can be learnt; set one above 0")
         )
     return problems
+
+
+def schedule_problems(
+    rewards: Mapping[str, RewardSection], total_steps: int | None
+) -> tuple[list[Problem], list[Problem]]:
+    """What is wrong with weights that move, and what may not be meant.
+
+    Args:
+        rewards: The rewards by instance name.
+        total_steps: Steps of the run, or None where they are not known.
+    """
+    wrong, meant = [], []
+    for name, section in rewards.items():
+        weight = weight_of(section)
+        if isinstance(weight, Schedule):
+            found = schedules.problems(weight, total_steps, f"rewards.{name}.weight")
+            wrong += found.problems
+            meant += found.warnings
+    return wrong, meant
+
+
+def weight_of(section: RewardSection) -> float | Schedule:
+    """The section's weight; one that moves as what computes it."""
+    weight = section.weight
+    return Schedule(**weight.model_dump()) if isinstance(weight, WeightSchedule) else weight

@@ -1,22 +1,22 @@
-"""Binds a reward's inputs to columns, constants and files, and reads them for a row."""
+"""Binds a reward's inputs to columns, constants, files and other rewards, and reads them."""
 
 from __future__ import annotations
 
 import collections.abc
 import hashlib
 import json
-import types
 import typing
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Union
+from typing import Any, NamedTuple
 
 from grpo_core.convert import convert
 from grpo_core.copying import own_copy
 from grpo_core.errors import Problem, listed, near
 from grpo_core.outcome import Outcome
 from grpo_core.reward import Parameter, RewardInfo
+from grpo_core.signature import alternatives
 
 # What JSON's objects and arrays are made into, by the type an input declares.
 _CONTAINERS: Mapping[Any, type] = {
@@ -32,6 +32,9 @@ _CONTAINERS: Mapping[Any, type] = {
     collections.abc.MutableSet: set,
     frozenset: frozenset,
 }
+
+
+_NO_OUTCOMES: Mapping[str, Outcome] = {}
 
 
 @dataclass(frozen=True)
@@ -67,26 +70,60 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Result:
+    """An input that is another reward's value on the same completion.
+
+    Attributes:
+        input: Name of the reward's parameter.
+        reward: Instance name of the other reward.
+        takes_none: True if the type admits None; else a row without a value is skipped.
+        required: True if the parameter has no default.
+    """
+
+    input: str
+    reward: str
+    takes_none: bool
+    required: bool
+
+
+@dataclass(frozen=True)
 class InputPlan:
     """Where each input of one reward comes from.
 
     Attributes:
         columns: Inputs read from the row.
+        results: Inputs that are values of other rewards.
         constants: Inputs that are the same for every row, by name.
         files: SHA-256 of each file a constant was read from, by path.
     """
 
     columns: tuple[Column, ...] = ()
+    results: tuple[Result, ...] = ()
     constants: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
 
-    def read(self, row: Mapping[str, Any]) -> dict[str, Any] | Outcome:
-        """Returns the inputs for a row, or the outcome if the row lacks or spoils one.
+    def read(
+        self, row: Mapping[str, Any], outcomes: Mapping[str, Outcome] = _NO_OUTCOMES
+    ) -> dict[str, Any] | Outcome:
+        """Returns all inputs for a row, or the outcome if the row lacks or spoils one."""
+        inputs = self.read_row(row, outcomes)
+        if isinstance(inputs, Outcome) or not self.constants:
+            return inputs
+        return {**{name: own_copy(value) for name, value in self.constants.items()}, **inputs}
+
+    def read_row(
+        self, row: Mapping[str, Any], outcomes: Mapping[str, Outcome] = _NO_OUTCOMES
+    ) -> dict[str, Any] | Outcome:
+        """Returns the inputs that differ from row to row, or the outcome if one is missing.
 
         Lists and dictionaries are copies: what a reward does to them reaches no other reward or
         row.
+
+        Args:
+            row: The row of the data set.
+            outcomes: Of the other rewards on this completion, by instance name.
         """
-        inputs = {name: own_copy(value) for name, value in self.constants.items()}
+        inputs: dict[str, Any] = {}
         for source in self.columns:
             if source.column not in row:
                 if source.required:
@@ -110,6 +147,17 @@ class InputPlan:
                     None, "skipped", f"input {source.input!r} is None (column {source.column!r})"
                 )
             inputs[source.input] = value
+        for result in self.results:
+            outcome = outcomes[result.reward]
+            if outcome.value is not None or result.takes_none:
+                inputs[result.input] = outcome.value
+            elif result.required:
+                why = f": {outcome.reason}" if outcome.reason else ""
+                return Outcome(
+                    None,
+                    "skipped",
+                    f"input {result.input!r}: reward {result.reward!r} {outcome.status}{why}",
+                )
         return inputs
 
 
@@ -120,16 +168,18 @@ def plan_inputs(
     columns: Collection[str] | None = None,
     folder: Path | None = None,
     where: str = "inputs",
+    rewards: Collection[str] = (),
 ) -> tuple[InputPlan, list[Problem]]:
     """Decides where each input of a reward comes from.
 
     Args:
         info: The reward's declaration.
-        bound: By input: a column's name, `{"value": ...}` or `{"file": "path"}`. An input that is
-            not named here is the column of its name.
+        bound: By input: a column's name, `{"value": ...}`, `{"file": "path"}` or
+            `{"reward": "name"}`. An input that is not named here is the column of its name.
         columns: The columns there are, or None if they are not known yet.
         folder: What a relative file is relative to; default: the working directory.
         where: Path of the bindings, for the problems.
+        rewards: Instance names of the rewards that an input may be bound to.
 
     Returns:
         The plan and the problems found, all of them.
@@ -145,6 +195,7 @@ def plan_inputs(
         if name not in declared
     ]
     sources = []
+    results = []
     constants: dict[str, Any] = {}
     files: dict[str, str] = {}
     for parameter in info.inputs:
@@ -157,11 +208,14 @@ def plan_inputs(
                 problems.append(Problem(at, _no_column(info.name, parameter, source, columns)))
             sources.append(_column(parameter, source))
             continue
+        if isinstance(source, Mapping) and set(source) == {"reward"}:
+            results += _result(at, parameter, source["reward"], rewards, problems)
+            continue
         constant = _constant(at, parameter, source, folder, problems)
         if constant is not None:
             constants[parameter.name] = constant.value
             files |= constant.file
-    return InputPlan(tuple(sources), constants, files), problems
+    return InputPlan(tuple(sources), tuple(results), constants, files), problems
 
 
 class _Constant(NamedTuple):
@@ -174,7 +228,10 @@ def _constant(
 ) -> _Constant | None:
     """The value that a table binds an input to; problems are added to the list."""
     if not isinstance(source, Mapping) or len(source) != 1:
-        text = f'expected a column\'s name, {{ value = … }} or {{ file = "path" }}, got {source!r}'
+        text = (
+            f'expected a column\'s name, {{ value = … }}, {{ file = "path" }} or '
+            f'{{ reward = "name" }}, got {source!r}'
+        )
         problems.append(Problem(where, text))
         return None
     ((kind, given),) = source.items()
@@ -183,11 +240,8 @@ def _constant(
         constant = _Constant(given, {})
     elif kind == "file":
         constant = _read_file(where, parameter, given, folder, problems)
-    elif kind == "reward":
-        text = "binding an input to another reward is not supported yet"
-        problems.append(Problem(where, text))
     else:
-        problems.append(Problem(where, f"unknown source {kind!r}; use value or file"))
+        problems.append(Problem(where, f"unknown source {kind!r}; use value, file or reward"))
     if constant is None:
         return None
     value, wrong = convert(parameter, constant.value)
@@ -195,8 +249,35 @@ def _constant(
     return constant._replace(value=value)
 
 
+def _result(
+    where: str,
+    parameter: Parameter,
+    reward: object,
+    rewards: Collection[str],
+    problems: list[Problem],
+) -> list[Result]:
+    """The source that is another reward; problems are added to the list."""
+    kinds = _hashable(alternatives(parameter.annotation))
+    numbers = {Any, object, float}
+    if reward not in rewards:
+        others = listed(rewards) if rewards else "none"
+        hint = near(reward, rewards) if isinstance(reward, str) else ""
+        text = f"expected the name of another reward, got {reward!r}.{hint} Rewards are {others}."
+        problems.append(Problem(where, text))
+    elif numbers.isdisjoint(kinds):
+        text = (
+            f"another reward's value is a number or None, and the input is declared as "
+            f"{parameter.type_name}; declare it as float | None"
+        )
+        problems.append(Problem(where, text))
+    else:
+        takes_none = not {Any, object, type(None)}.isdisjoint(kinds)
+        return [Result(parameter.name, str(reward), takes_none, parameter.required)]
+    return []
+
+
 def _column(parameter: Parameter, column: str) -> Column:
-    kinds = _alternatives(parameter.annotation)
+    kinds = alternatives(parameter.annotation)
     containers = [c for c in map(_container, kinds) if c is not None]
     only = all(_container(k) is not None or k is type(None) for k in kinds)
     return Column(
@@ -207,21 +288,6 @@ def _column(parameter: Parameter, column: str) -> Column:
         required=parameter.required,
         containers=tuple(dict.fromkeys(containers)) if only else (),
     )
-
-
-def _alternatives(annotation: Any) -> tuple[Any, ...]:
-    """The members of a union, or the annotation itself; looks through Annotated and aliases."""
-    origin = typing.get_origin(annotation)
-    if origin is typing.Annotated:
-        return _alternatives(typing.get_args(annotation)[0])
-    if origin is Union or isinstance(annotation, types.UnionType):
-        return tuple(k for a in typing.get_args(annotation) for k in _alternatives(a))
-    for alias in ("__value__", "__supertype__"):  # type X = …, NewType
-        if origin is None and hasattr(annotation, alias):
-            return _alternatives(getattr(annotation, alias))
-    if annotation is None:
-        return (type(None),)
-    return (annotation,)
 
 
 def _hashable(kinds: Collection[Any]) -> list[Any]:
@@ -279,7 +345,7 @@ def _read_file(
         return None
     path = (folder or Path.cwd()) / Path(name).expanduser()
     column = _column(parameter, "")
-    kinds = set(_hashable(_alternatives(parameter.annotation))) - {type(None)}
+    kinds = set(_hashable(alternatives(parameter.annotation))) - {type(None)}
     is_json = column.decode or (path.suffix.lower() == ".json" and kinds != {str})
     try:
         data = path.read_bytes()

@@ -43,12 +43,13 @@ class Outcome:
     """What became of one cell: one reward on one completion.
 
     Attributes:
-        value: The reward, or None unless `status` is "scored".
+        value: The reward. None if the row was skipped; and if it failed or timed out, unless
+            `on_error` or `on_timeout` says what that counts as.
         status: "scored", "skipped", "failed" or "timed_out".
         reason: One line for a person, or "".
         metrics: Numbers the reward gave beside its value.
-        fault: True if the reward broke its contract (it raised, or returned what it must not);
-            a returned `Fail` is no fault.
+        fault: True if the reward broke its contract: it raised, returned what it must not, or
+            was late. A returned `Fail` is no fault, nor is the end of the batch's time.
     """
 
     value: float | None

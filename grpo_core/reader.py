@@ -19,6 +19,7 @@ from grpo_core.sections import (
     RewardSection,
     RunConfig,
     RunSection,
+    ScoringSection,
     Section,
 )
 
@@ -26,21 +27,7 @@ from grpo_core.sections import (
 NOT_YET = {
     "": ("record",),
     "model": ("quantization", "chat_template"),
-    "rewards": (
-        "transform",
-        "requires",
-        "otherwise",
-        "shadow",
-        "modes",
-        "isolation",
-        "timeout_s",
-        "retries",
-        "concurrency",
-        "rate",
-        "on_error",
-        "on_timeout",
-    ),
-    "train": ("max_failed", "batch_timeout_s", "resume_from_checkpoint"),
+    "train": ("resume_from_checkpoint",),
 }
 
 
@@ -59,8 +46,8 @@ class Draft:
 
     Attributes:
         source: The file.
-        sections: `[model]`, `[data]`, `[eval]`, `[run]` and `[plugins]`, by name; None where one
-            could not be read, absent where the file has none.
+        sections: `[model]`, `[data]`, `[eval]`, `[run]`, `[plugins]` and `[scoring]`, by name;
+            None where one could not be read, absent where the file has none.
         rewards: The `[rewards.<name>]` that could be read, by name.
         train: `[train]`.
         problems: What is wrong with the structure.
@@ -119,6 +106,7 @@ def read_draft(path: str | Path, overrides: Collection[str] = ()) -> Draft:
         "eval": EvalSection,
         "run": RunSection,
         "plugins": PluginsSection,
+        "scoring": ScoringSection,
     }
     known = [*sections, "rewards", "train"]
     raw = _known_keys(raw, known, "", "", problems)
@@ -158,29 +146,30 @@ def parse_section(
     except ValidationError as exc:
         errors = exc.errors(include_url=False)
         for error in errors:
-            at = ".".join([where, *map(str, error["loc"])])
+            # Where a value may be a number or a table, pydantic adds which one it took it for.
+            loc = [key for key in map(str, error["loc"]) if key not in ("<number>", "<table>")]
+            at = ".".join([where, *loc])
             if error["type"] == "missing":
                 problems.append(Problem(at, "is missing"))
             elif error["type"] == "extra_forbidden":
-                known = _nested_keys(kind, str(error["loc"][0]))
-                hint = near(str(error["loc"][-1]), known)
+                known = _nested_keys(kind.model_fields[loc[0]].annotation)
+                hint = near(loc[-1], known)
                 problems.append(Problem(at, f"unknown key.{hint} Keys are {listed(known)}"))
             else:
-                message = error["msg"].removeprefix("Value error, ")
-                problems.append(Problem(at, f"{message}, got {_shown(error['input'])}"))
-    wrong = {str(error["loc"][0]) for error in errors}
-    stand_in = _STAND_IN.get(section, {})
-    if wrong <= stand_in.keys():
-        return kind(**{**table, **{key: stand_in[key] for key in wrong}})
+                text = error["msg"].removeprefix("Value error, ")
+                problems.append(Problem(at, f"{text}, got {_shown(error['input'])}"))
+        wrong = {str(error["loc"][0]) for error in errors}
+        stand_in = _STAND_IN.get(section, {})
+        if wrong <= stand_in.keys():
+            return kind(**{**table, **{key: stand_in[key] for key in wrong}})
     return None
 
 
-def _nested_keys(kind: type[Section], field: str) -> list[str]:
-    """Keys of the table that a field of the section holds."""
-    for member in get_args(kind.model_fields[field].annotation):
-        if isinstance(member, type) and issubclass(member, Section):
-            return list(member.model_fields)
-    return []
+def _nested_keys(annotation: object) -> list[str]:
+    """Keys of the table that a field of this type holds."""
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        return list(annotation.model_fields)
+    return [key for member in get_args(annotation) for key in _nested_keys(member)]
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -248,6 +237,10 @@ def _known_keys(
             kept[key] = value
         elif key in not_yet:
             problems.append(Problem(at, "is not supported yet; leave it out"))
+        elif section == "rewards" and key in ScoringSection.model_fields:
+            problems.append(Problem(at, "belongs into [scoring], since it is of all rewards"))
+        elif section == "scoring" and key in RewardSection.model_fields:
+            problems.append(Problem(at, "belongs into [rewards.<name>], since it is of one reward"))
         elif section == "rewards":
             problems.append(
                 Problem(
@@ -286,11 +279,6 @@ def _parse_rewards(raw: object, problems: list[Problem]) -> dict[str, Any]:
 
 def parse_reward(raw: object, where: str, problems: list[Problem]) -> RewardSection | None:
     """Makes a reward's section of its table; problems are added to the list."""
-    if isinstance(raw, Mapping) and isinstance(raw.get("weight"), Mapping):
-        problems.append(
-            Problem(f"{where}.weight", "schedules are not supported yet; give a number")
-        )
-        raw = {k: v for k, v in raw.items() if k != "weight"}
     section = parse_section(RewardSection, raw, where, "rewards", problems)
     return section if isinstance(section, RewardSection) else None
 
@@ -303,6 +291,8 @@ def _parse_train(raw: object, problems: list[Problem]) -> dict[str, Any]:
     for key, value in raw.items():
         if key in NOT_YET["train"]:
             problems.append(Problem(f"train.{key}", "is not supported yet; leave it out"))
+        elif key in ScoringSection.model_fields:
+            problems.append(Problem(f"train.{key}", "belongs into [scoring], not into [train]"))
         else:
             kept[key] = value
     return kept

@@ -3,37 +3,41 @@
 from __future__ import annotations
 
 import inspect
-import math
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Literal, TypeVar, overload
+import typing
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar, overload
 
-from grpo_core.completion import Completion
-from grpo_core.errors import NotSupportedYetError, Problem, listed, near
+from grpo_core.errors import listed, near
 from grpo_core.signature import (
     POSITIONAL,
+    alternatives,
     call_parameters,
     init_options,
+    is_async,
     named_parameters,
     names_for,
     parameter_of,
 )
 from grpo_core.signature import Parameter as Parameter
+from grpo_core.tag import Isolation as Isolation
+from grpo_core.tag import OnError as OnError
+from grpo_core.tag import OnTimeout as OnTimeout
+from grpo_core.tag import Range as Range
+from grpo_core.tag import Scope as Scope
+from grpo_core.tag import Tag, checked, checked_needs, checked_range
 
-Scope = Literal["sample", "batch", "group"]
-Range = tuple[float, float]
 T = TypeVar("T", bound=Callable[..., Any])
 
 _TAG = "__grpo_reward__"
-_COMPLETION_FIELDS = frozenset(f.name for f in fields(Completion))
 
 # Input names that mean something else in TRL's calls, each with what the author wants instead.
 _REFUSED_INPUTS = {
-    "completions": "the first parameter is one Completion; a reward sees one row at a time",
+    "completions": "the first parameter is one Completion, or at scope batch or group the list",
     "completion": "the first parameter already is the completion",
     "prompt": "read completion.prompt",
-    "prompts": "read completion.prompt; a reward sees one row at a time",
+    "prompts": "read completion.prompt of each completion",
     "completion_ids": "read completion.token_ids",
     "trainer_state": "rewards do not see the trainer; schedules cover steps",
     "log_metric": "return Score(value, metrics={...})",
@@ -48,14 +52,22 @@ _REFUSED_INPUTS = {
 class RewardInfo:
     """What a reward's signature, docstring and tag declare.
 
+    How it is run is the author's suggestion; a config decides.
+
     Attributes:
         name: Name inside its plugin; a class `AnswerEquals` is called `answer_equals`.
         target: The tagged function or class.
         summary: First line of the docstring.
-        inputs: Positional parameters after the completion; columns unless bound elsewhere.
+        inputs: Positional parameters after the completion; columns unless bound elsewhere. Their
+            types are those of one row, also where a call gets a list of them.
         options: Keyword-only parameters, of `__init__` for a class.
         deterministic: False if two calls on the same row may differ.
         scope: What one call sees.
+        is_async: True if a call must be awaited.
+        isolation: Where it runs; None: wherever the engine finds best.
+        timeout_s: Seconds a call may take; None: the engine's default.
+        on_timeout: What a late call counts as: "low" is the low end of the range.
+        on_error: What a failed call counts as.
     """
 
     name: str
@@ -65,6 +77,11 @@ class RewardInfo:
     options: tuple[Parameter, ...]
     deterministic: bool
     scope: Scope
+    is_async: bool
+    isolation: Isolation | None
+    timeout_s: float | None
+    on_timeout: OnTimeout
+    on_error: OnError
     _range: Range | Callable[..., Range]
     _needs: Sequence[str] | Callable[..., Sequence[str]]
 
@@ -76,14 +93,18 @@ class RewardInfo:
     def range(self, options: Mapping[str, Any] | None = None) -> Range:
         """Lowest and highest value the reward may return under the options."""
         if callable(self._range):
-            return _checked_range(self._of_options(self._range, options), self.name)
+            return checked_range(self._of_options(self._range, options), self._where)
         return self._range
 
     def needs(self, options: Mapping[str, Any] | None = None) -> tuple[str, ...]:
         """Fields of the completion that must be known, else the row is skipped."""
         if callable(self._needs):
-            return _checked_needs(self._of_options(self._needs, options), self.name)
+            return checked_needs(self._of_options(self._needs, options), self._where)
         return tuple(self._needs)
+
+    @property
+    def _where(self) -> str:
+        return f"@reward on {self.name!r}"
 
     def _of_options(self, function: Callable[..., Any], options: Mapping[str, Any] | None) -> Any:
         values = {o.name: o.default for o in self.options if not o.required}
@@ -94,14 +115,6 @@ class RewardInfo:
         return function(**values)
 
 
-@dataclass(frozen=True)
-class _Tag:
-    range: Range | Callable[..., Range]
-    scope: Scope
-    deterministic: bool
-    needs: Sequence[str] | Callable[..., Sequence[str]]
-
-
 @overload
 def reward(target: T, /) -> T: ...
 @overload
@@ -109,9 +122,12 @@ def reward(
     *,
     range: Range | Callable[..., Range] = ...,
     scope: Scope = ...,
-    deterministic: bool = ...,
+    deterministic: bool | None = ...,
+    isolation: Isolation | None = ...,
+    timeout_s: float | None = ...,
+    on_timeout: OnTimeout = ...,
+    on_error: OnError = ...,
     needs: Sequence[str] | Callable[..., Sequence[str]] = ...,
-    **not_yet: Any,
 ) -> Callable[[T], T]: ...
 def reward(
     target: T | None = None,
@@ -119,46 +135,61 @@ def reward(
     *,
     range: Range | Callable[..., Range] = (0.0, 1.0),
     scope: Scope = "sample",
-    deterministic: bool = True,
+    deterministic: bool | None = None,
+    isolation: Isolation | None = None,
+    timeout_s: float | None = None,
+    on_timeout: OnTimeout = "low",
+    on_error: OnError = "missing",
     needs: Sequence[str] | Callable[..., Sequence[str]] = (),
-    **not_yet: Any,
 ) -> T | Callable[[T], T]:
     """Tags a function or class as a reward and returns it unchanged.
 
     The signature is the declaration: the first parameter is the `Completion`, further positional
     parameters are inputs (columns of the data set, unless the config binds them elsewhere; a
     default makes one optional), keyword-only parameters are options. Of a class, `__call__` has
-    the completion and the inputs, and `__init__`'s keyword-only parameters are the options.
+    the completion and the inputs, and `__init__`'s keyword-only parameters are the options. At
+    scope "batch" and "group" the completions and each input are lists, and so is what comes back.
+    The function, or `__call__`, may be async.
 
     Args:
         target: The function or class, when used without parentheses.
         range: Lowest and highest value, both finite, or a function that returns them; it names
             the options it depends on. A value outside is a fault of the reward.
-        scope: "sample": one call per completion.
-        deterministic: False if two calls on the same row may give different values.
+        scope: "sample": one call per completion. "group": one call per prompt, with all of its
+            completions. "batch": one call for many; no value may depend on the others in it.
+        deterministic: False if two calls on the same row may give different values; default:
+            True, unless the reward is async.
+        isolation: "inline": in the trainer's own thread, bounded by the author and so without a
+            deadline. "thread": for waiting, on services or processes of its own. "process": for
+            code that may hang or crash. Default: a process if it can be built there.
+        timeout_s: Seconds that a call may take; default: 10.
+        on_timeout: What a call counts as that was late: "low" (the low end of the range),
+            "missing", or a number in the range.
+        on_error: What a call counts as that failed: "missing", "raise" (the run stops), or a
+            number in the range.
         needs: Fields of `Completion` that must be known, or a function that returns them, as
             above. A row where one is None is skipped with that reason.
-        **not_yet: Names that later versions will take; refused.
 
     Returns:
         The function or class itself: callable, picklable and testable as written.
 
     Raises:
-        TypeError: It is no function or class, or its signature cannot be a reward's.
-        NotSupportedYetError: An argument that this version does not have.
-        ValueError: The range is not two finite numbers in order.
+        TypeError: It is no function or class, its signature cannot be a reward's, or an argument
+            has another type.
+        ValueError: An argument is none of those it takes, or two contradict each other.
     """
 
     def tag(target: T) -> T:
         if not callable(target) or not hasattr(target, "__name__"):
             raise TypeError(f"@reward tags a function or class, got {target!r}")
         name = reward_name(target)
-        _refuse_not_yet(name, scope, not_yet)
-        _check_signature(target, name)
-        checked_range = range if callable(range) else _checked_range(range, name)
-        checked_needs = needs if callable(needs) else _checked_needs(needs, name)
+        tag = checked(
+            Tag(range, scope, deterministic, isolation, timeout_s, on_timeout, on_error, needs),
+            f"@reward on {name!r}",
+        )
+        _check_signature(target, name, tag)
         try:
-            setattr(target, _TAG, _Tag(checked_range, scope, deterministic, checked_needs))
+            setattr(target, _TAG, tag)
         except AttributeError:  # a bound method, a builtin
             raise TypeError(
                 f"@reward cannot tag {target!r}; wrap it in a function of your own"
@@ -195,10 +226,12 @@ def info_of(target: Callable[..., Any]) -> RewardInfo:
     name = reward_name(target)
     if not is_tagged(target):
         raise TypeError(f"{name!r} is not a reward: put @reward above it")
-    _check_signature(target, name)  # once more: a decorator above @reward may have changed it
-    tag: _Tag = getattr(target, _TAG)
+    tag: Tag = getattr(target, _TAG)
+    _check_signature(target, name, tag)  # once more: a decorator above may have changed it
     parameters, names = call_parameters(target, name)
     inputs = [parameter_of(p, names) for p in parameters[1:] if p.kind in POSITIONAL]
+    if tag.scope != "sample":
+        inputs = [_of_one_row(p, name, tag.scope) for p in inputs]
     if isinstance(target, type):
         names = names_for(target.__init__)  # type: ignore[misc]  # the class's own, on purpose
         parameters = init_options(target, name)
@@ -206,17 +239,43 @@ def info_of(target: Callable[..., Any]) -> RewardInfo:
     for what, value in (("range", tag.range), ("needs", tag.needs)):
         _check_option_function(value, [o.name for o in options], f"reward {name!r}: {what}")
     doc = inspect.getdoc(target) or ""
+    awaited = is_async(target)
     return RewardInfo(
         name=name,
         target=target,
         summary=doc.strip().split("\n", 1)[0],
         inputs=tuple(inputs),
         options=tuple(options),
-        deterministic=tag.deterministic,
+        deterministic=not awaited if tag.deterministic is None else tag.deterministic,
         scope=tag.scope,
+        is_async=awaited,
+        isolation=tag.isolation,
+        timeout_s=tag.timeout_s,
+        on_timeout=tag.on_timeout,
+        on_error=tag.on_error,
         _range=tag.range,
         _needs=tag.needs,
     )
+
+
+# What the list that a batch or group reward gets may be declared as.
+_LISTS = (list, Sequence, Collection, Iterable)
+
+
+def _of_one_row(parameter: Parameter, name: str, scope: Scope) -> Parameter:
+    """The input as one row has it, of a reward that gets a list with one value for each row."""
+    kinds = [k for k in alternatives(parameter.annotation) if k is not type(None)]
+    if {Any, object} & {k for k in kinds if isinstance(k, Hashable)}:
+        return replace(parameter, annotation=Any, text="")
+    (kind,) = kinds if len(kinds) == 1 else (None,)
+    if (typing.get_origin(kind) or kind) not in _LISTS:
+        raise TypeError(
+            f"reward {name!r}: input {parameter.name!r} is declared as {parameter.type_name}, but "
+            f"at scope {scope!r} it is a list with one value for each completion; write "
+            f"list[{parameter.type_name}]"
+        )
+    (inner,) = typing.get_args(kind) or (Any,)
+    return replace(parameter, annotation=inner, text="")
 
 
 def _check_option_function(value: object, options: Sequence[str], where: str) -> None:
@@ -229,22 +288,28 @@ def _check_option_function(value: object, options: Sequence[str], where: str) ->
             )
 
 
-def _check_signature(target: Callable[..., Any], name: str) -> None:
+def _check_signature(target: Callable[..., Any], name: str, tag: Tag) -> None:
     function: Callable[..., Any] = target
     if isinstance(target, type):
         if "__call__" not in dir(target) or target.__call__ is type.__call__:
             raise TypeError(f"reward {name!r}: the class needs a __call__(self, completion, ...)")
         init_options(target, name)
         function = target.__call__
-    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-        raise NotSupportedYetError(
-            [Problem(f"reward {name!r}", "async rewards are not supported yet; use a plain def")]
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise TypeError(f"reward {name!r} is a generator; return the value instead of yielding it")
+    if is_async(target) and tag.isolation in ("inline", "process"):
+        raise TypeError(
+            f"reward {name!r} is async and runs on an event loop of this process, got "
+            f"isolation={tag.isolation!r}; leave isolation out, or use a plain def"
         )
-    if inspect.isgeneratorfunction(function):
-        raise TypeError(f"reward {name!r} is a generator; return one value instead of yielding")
     parameters, _ = call_parameters(target, name)
     if not parameters or parameters[0].kind not in POSITIONAL:
         raise TypeError(f"reward {name!r} needs a first parameter that takes the completion")
+    if parameters[0].name == "completions" and tag.scope == "sample":
+        raise TypeError(
+            f"reward {name!r} takes a list of completions, but at scope 'sample' it gets one; "
+            f"call it `completion`, or declare scope='batch'"
+        )
     for p in parameters[1:]:
         _check_parameter(p, name, is_class=isinstance(target, type))
 
@@ -267,51 +332,3 @@ def _check_parameter(p: inspect.Parameter, name: str, *, is_class: bool) -> None
         raise TypeError(
             f"reward {name!r}: an input cannot be called {p.name!r}: {_REFUSED_INPUTS[p.name]}"
         )
-
-
-def _refuse_not_yet(name: str, scope: object, not_yet: Mapping[str, Any]) -> None:
-    known = ("isolation", "timeout_s", "on_timeout", "on_error")
-    unknown = [k for k in not_yet if k not in known]
-    if unknown:
-        raise TypeError(
-            f"@reward on {name!r} got {unknown[0]!r}; it takes range, scope, deterministic, needs"
-        )
-    if scope not in ("sample", "batch", "group"):
-        raise ValueError(f"@reward on {name!r}: scope must be 'sample', got {scope!r}")
-    problems = [
-        Problem(f"@reward on {name!r}", f"{k} is not supported yet; leave it out") for k in not_yet
-    ]
-    if scope != "sample":
-        problems.append(
-            Problem(
-                f"@reward on {name!r}",
-                f"scope={scope!r} is not supported yet; score one completion at a time",
-            )
-        )
-    if problems:
-        raise NotSupportedYetError(problems)
-
-
-def _checked_range(value: object, name: str) -> Range:
-    try:
-        low, high = map(float, value)  # type: ignore[call-overload]  # anything else raises
-    except (TypeError, ValueError):
-        low = high = math.nan
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise ValueError(
-            f"@reward on {name!r}: range must be two finite numbers, lowest first, got {value!r}"
-        )
-    return low, high
-
-
-def _checked_needs(value: object, name: str) -> tuple[str, ...]:
-    if not isinstance(value, str | list | tuple | set | frozenset):
-        raise TypeError(f"@reward on {name!r}: needs must be names of fields, got {value!r}")
-    needs = (value,) if isinstance(value, str) else tuple(value)
-    for field in needs:
-        if field not in _COMPLETION_FIELDS:
-            raise ValueError(
-                f"@reward on {name!r}: needs names no field of Completion: {field!r}; "
-                f"fields are {listed(_COMPLETION_FIELDS)}"
-            )
-    return needs

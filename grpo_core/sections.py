@@ -2,12 +2,87 @@
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    model_validator,
+)
+
+from grpo_core.reward import Isolation, OnError, OnTimeout
 
 Missing = Literal["neutral", "zero", "drop"]
+Mode = Literal["train", "eval"]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+
+_SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
+
+
+def calls_per_second(rate: float | str) -> float:
+    """The number behind a `rate`: a number of calls a second, or a text such as "60/min".
+
+    Raises:
+        ValueError: It is neither, or not above 0.
+    """
+    calls: object = rate
+    seconds = 1.0
+    if isinstance(rate, str):
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*/\s*(s|min|h)\s*", rate)
+        calls, seconds = (float(match[1]), _SECONDS[match[2]]) if match else (None, 1.0)
+    number = _number(calls)
+    if number is None or number <= 0:
+        raise ValueError(
+            'expected calls a second above 0, or a text such as "5/s", "60/min", "9/h"'
+        )
+    return number / seconds
+
+
+def _number(value: object) -> float | None:
+    """The value as a float, if it is a finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if math.isfinite(value) else None
+
+
+def _number_or(*words: str) -> BeforeValidator:
+    """Takes the words and finite numbers, with one text for all else."""
+
+    def check(value: object) -> object:
+        if value is None or (isinstance(value, str) and value in words):
+            return value
+        if _number(value) is None:
+            raise ValueError(f"expected {', '.join(map(repr, words))} or a number")
+        return value
+
+    return BeforeValidator(check)
+
+
+def _rate(value: Any) -> Any:
+    if value is not None:
+        calls_per_second(value)
+    return value
+
+
+def _pair(value: object) -> object:
+    """Two numbers as a tuple, which TOML has not."""
+    numbers = [_number(v) for v in value] if isinstance(value, list | tuple) else []
+    match numbers:
+        case [float(low), float(high)] if low < high:
+            return low, high
+    raise ValueError("expected two numbers [low, high], the lower first")
+
+
+Pair = Annotated[tuple[float, float], BeforeValidator(_pair)]
 
 
 def _some(modules: list[str]) -> list[str]:
@@ -117,22 +192,131 @@ class EvalSection(Section):
     num_generations: int | None = Field(default=None, ge=1)
 
 
+class WeightSchedule(Section):
+    """`[rewards.<name>] weight` as a table: a weight that moves during the run.
+
+    It stays at `start` up to `begin` and reaches `end` after `steps`, or after a share of the run.
+
+    Attributes:
+        start: Weight until `begin`.
+        end: Weight behind that.
+        steps: How long it moves, in steps; either this or `share`.
+        share: How long it moves, as a share of the run.
+        shape: How the weight moves between the two: "linear", along a "cosine", or in one "step"
+            at its end.
+        begin: Where it begins to move, in the unit of `steps` or `share`.
+    """
+
+    start: Finite
+    end: Finite
+    steps: int | None = Field(default=None, ge=1)
+    share: float | None = Field(default=None, gt=0.0, le=1.0)
+    shape: Literal["linear", "step", "cosine"] = "linear"
+    begin: Finite = Field(default=0.0, ge=0.0)
+
+    @model_validator(mode="after")
+    def _check_end_point(self) -> WeightSchedule:
+        if (self.steps is None) == (self.share is None):
+            raise ValueError("expected a length, either steps = … or share = …")
+        return self
+
+
+class TransformSection(Section):
+    """`[rewards.<name>] transform`: what is done to a value before all else.
+
+    Attributes:
+        clip: Lowest and highest value; what lies outside becomes the nearer one.
+        rescale: The reward's range is mapped onto this one, after `clip`.
+    """
+
+    clip: Pair | None = None
+    rescale: Pair | None = None
+
+    @model_validator(mode="after")
+    def _check_not_empty(self) -> TransformSection:
+        if self.clip is None and self.rescale is None:
+            raise ValueError("expected clip = [low, high], rescale = [low, high] or both")
+        return self
+
+
+def _kind_of_weight(value: object) -> str:
+    return "<table>" if isinstance(value, Mapping | WeightSchedule) else "<number>"
+
+
+Weight = Annotated[
+    Annotated[float, Tag("<number>")] | Annotated[WeightSchedule, Tag("<table>")],
+    Discriminator(_kind_of_weight),
+]
+
+
 class RewardSection(Section):
     """`[rewards.<name>]`: one reward of the run.
 
+    Of a setting that the reward's author may suggest, None means as the author says.
+
     Attributes:
         use: Full name, `package.module:attr` or `file.py:attr`; in Python also a callable.
-        weight: Factor in the total.
-        inputs: By input: a column's name, `{ value = … }` or `{ file = "path" }`.
+        weight: Factor in the total, or how it moves during the run.
+        inputs: By input: a column's name, `{ value = … }`, `{ file = "path" }` or
+            `{ reward = "name" }`.
         options: The reward's own options.
+        transform: What is done to a value before all else.
+        requires: By instance name of a gate, the value from which on it is open.
+        otherwise: The value while a gate is closed; default: the low end of the range.
         missing: What a cell without a value counts as: "neutral", "zero" or "drop".
+        shadow: Measured and logged, without any part in the total.
+        modes: When it is called: "train", "eval" or both.
+        isolation: Where it runs.
+        timeout_s: Seconds a call may take.
+        on_timeout: What a late call counts as: "low" is the low end of the range.
+        on_error: What a failed call counts as.
+        retries: Further tries of a call that raised.
+        concurrency: Calls at once; default: 8.
+        rate: Calls a second at most, or a text such as "60/min"; default: no limit.
+        cache: Keep values by what they were computed from; default: as the reward allows.
     """
 
     use: Any
-    weight: float = 1.0
+    weight: Weight = 1.0
     inputs: dict[str, Any] = Field(default_factory=dict)
     options: dict[str, Any] = Field(default_factory=dict)
+    transform: TransformSection | None = None
+    requires: dict[str, Finite] = Field(default_factory=dict)
+    otherwise: Finite | None = None
     missing: Missing = "neutral"
+    shadow: bool = False
+    modes: list[Mode] = Field(default=["train", "eval"], min_length=1)
+    isolation: Isolation | None = None
+    timeout_s: Finite | None = Field(default=None, gt=0.0)
+    on_timeout: Annotated[OnTimeout | None, _number_or("low", "missing")] = None
+    on_error: Annotated[OnError | None, _number_or("missing", "raise")] = None
+    retries: int = Field(default=0, ge=0)
+    concurrency: int | None = Field(default=None, ge=1)
+    rate: Annotated[float | str | None, BeforeValidator(_rate)] = None
+    cache: bool | None = None
+
+    @property
+    def weight_ends(self) -> tuple[float, float]:
+        """The weight at the start and at the end of the run, the same if it does not move."""
+        if isinstance(self.weight, WeightSchedule):
+            return self.weight.start, self.weight.end
+        return self.weight, self.weight
+
+
+class ScoringSection(Section):
+    """`[scoring]`: limits of scoring as a whole.
+
+    Attributes:
+        max_failed: Share of a batch's cells of one reward that may fail before the run stops.
+        batch_timeout_s: Seconds that scoring a batch may take.
+        workers: Worker processes; default: as many as this process may use CPUs.
+        memory_mb: Memory that one of them may take; default: no limit.
+    """
+
+    max_failed: float = Field(default=0.5, ge=0.0, le=1.0)
+    batch_timeout_s: Finite = Field(default=300.0, gt=0.0)
+    workers: int | None = Field(default=None, ge=1)
+    memory_mb: int | None = Field(default=None, ge=64)
 
 
 class RunSection(Section):
@@ -168,6 +352,7 @@ class RunConfig(BaseModel):
         train: `[train]`: TRL's GRPOConfig fields, `kl_coef` and `clip_range`.
         run: `[run]`, or None for a numbered directory under `runs`.
         plugins: `[plugins]`.
+        scoring: `[scoring]`.
         source: The file it was read from.
     """
 
@@ -180,6 +365,7 @@ class RunConfig(BaseModel):
     train: dict[str, Any] = Field(default_factory=dict)
     run: RunSection | None = None
     plugins: PluginsSection = Field(default_factory=PluginsSection)
+    scoring: ScoringSection = Field(default_factory=ScoringSection)
     source: Path
 
     @property

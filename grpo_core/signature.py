@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections.abc
 import dataclasses
 import inspect
+import types
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -82,6 +83,15 @@ def names_for(function: Callable[..., Any]) -> dict[str, Any]:
     return dict(getattr(inspect.unwrap(function), "__globals__", {}))
 
 
+def is_async(target: Callable[..., Any]) -> bool:
+    """True if a call of the function, of the object, or of the class's instances is awaited."""
+    if isinstance(target, type):
+        target = target.__call__
+    elif not inspect.isroutine(target):
+        target = type(target).__call__
+    return inspect.iscoroutinefunction(target)
+
+
 def named_parameters(function: Callable[..., Any]) -> dict[str, bool] | None:
     """Names of a function's parameters with whether it needs them; None if it takes any."""
     try:
@@ -144,3 +154,18 @@ def init_options(target: type, name: str) -> list[inspect.Parameter]:
     return [
         p.replace(default=factories[p.name]()) if p.name in factories else p for p in parameters
     ]
+
+
+def alternatives(annotation: Any) -> tuple[Any, ...]:
+    """The members of a union, or the annotation itself; looks through Annotated and aliases."""
+    origin = typing.get_origin(annotation)
+    if origin is typing.Annotated:
+        return alternatives(typing.get_args(annotation)[0])
+    if origin is typing.Union or isinstance(annotation, types.UnionType):
+        return tuple(k for a in typing.get_args(annotation) for k in alternatives(a))
+    for alias in ("__value__", "__supertype__"):  # type X = …, NewType
+        if origin is None and hasattr(annotation, alias):
+            return alternatives(getattr(annotation, alias))
+    if annotation is None:
+        return (type(None),)
+    return (annotation,)

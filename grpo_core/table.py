@@ -23,12 +23,14 @@ class ScoreTable:
         outcomes: The outcomes by reward: K lists of B.
         seconds: Time spent on each cell, shape (B, K), in seconds. A function that was called
             once for the whole batch has its time divided evenly.
+        n_cached: By reward, how many cells were known from earlier.
     """
 
     names: tuple[str, ...]
     values: FloatArray
     outcomes: tuple[list[Outcome], ...]
     seconds: FloatArray
+    n_cached: tuple[int, ...] = ()
 
     @classmethod
     def from_columns(
@@ -37,6 +39,7 @@ class ScoreTable:
         outcomes: Sequence[list[Outcome]],
         seconds: Sequence[Sequence[float] | FloatArray],
         n_rows: int,
+        n_cached: Sequence[int] = (),
     ) -> ScoreTable:
         """Builds the table from K columns of B outcomes and B times."""
         nan = float("nan")
@@ -45,7 +48,7 @@ class ScoreTable:
         for k, column in enumerate(outcomes):
             values[:, k] = [nan if o.value is None else o.value for o in column]
             times[:, k] = seconds[k]
-        return cls(tuple(names), values, tuple(outcomes), times)
+        return cls(tuple(names), values, tuple(outcomes), times, tuple(n_cached))
 
     @property
     def n_rows(self) -> int:

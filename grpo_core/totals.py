@@ -1,10 +1,21 @@
-"""From raw cells to what the trainer is handed: which cells are filled and which rows count.
+"""From raw cells to what the trainer is handed: raw -> transform -> gate -> fill -> weight.
 
 Shapes: P prompts, G completions per prompt, B = P * G rows, K rewards. The G rows of a group are
 neighbours. NaN is the only mark of a missing cell. Every function is pure: it copies, computes in
 float64 and leaves its arguments alone.
 
-A table passes these steps in this order; a later step sees what the earlier ones left:
+    values = transformed(raw, transforms, ranges)              all rewards that were scored
+    values, closed = gated(values, raw, gates)
+    columns = [...]                                            without shadows
+    effective = effective_values(values[:, columns], weights[columns], ...)
+    totals = weighted_total(effective, weights[columns])
+
+A gate may look at a reward that is no part of the total, so columns are left out after the gates.
+And gates look at raw values: a threshold is in the unit that the gating reward documents, it is
+what another reward that reads this one sees, and it must not move when somebody rescales the
+gating reward for the total. So a gate never depends on a transform or on another gate.
+
+The fill passes these steps in this order; a later step sees what the earlier ones left:
 
 1. `missing="zero"`: the missing cell becomes 0.0 and is a score from here on.
 2. Rows leave the baseline: a row with a missing cell of a `"drop"` reward, and a row that nothing
@@ -20,8 +31,9 @@ nothing for a reward that stands alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, get_args
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +43,180 @@ from grpo_core.table import FloatArray
 
 Missing = Literal["neutral", "zero", "drop"]
 Aggregate = Literal["sum_then_normalize", "normalize_then_sum"]
+Range = tuple[float, float]
+BoolArray = NDArray[np.bool_]
+
+# Untagged functions count as ranging over all float32 numbers, which no scale can map.
+_UNBOUNDED = 3.4e38
+# 0.7 + 0.1 is 0.7999999999999999, which must not close a gate at 0.8.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Transform:
+    """What is done to a reward's values before anything else.
+
+    Attributes:
+        clip: Lowest and highest value; what lies outside is moved to the nearer one.
+        rescale: What the ends of the reward's range are mapped to, linearly, after the clip. The
+            range is then the part of the declared one that the clip leaves.
+    """
+
+    clip: Range | None = None
+    rescale: Range | None = None
+
+    def range_after(self, declared: Range) -> Range:
+        """Lowest and highest value after the transform."""
+        return self.rescale or self.range_clipped(declared)
+
+    def range_clipped(self, declared: Range) -> Range:
+        """Lowest and highest value after the clip."""
+        if self.clip is None:
+            return declared
+        low, high = np.clip(declared, *self.clip).tolist()
+        return low, high
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What other rewards have to give before a reward counts.
+
+    Attributes:
+        requires: Lowest raw value of each gating reward that leaves the gate open, by its index.
+        otherwise: The cell's value where the gate is closed, after the transform.
+    """
+
+    requires: Mapping[int, float]
+    otherwise: float = 0.0
+
+
+class Gated(NamedTuple):
+    """Values after the gates.
+
+    Attributes:
+        values: Shape (B, K).
+        closed: The cells that a gate gave its `otherwise`, shape (B, K).
+    """
+
+    values: FloatArray
+    closed: BoolArray
+
+
+def transform_problems(transform: Transform, declared: Range, where: str) -> list[Problem]:
+    """Finds what is wrong with a transform.
+
+    Args:
+        transform: The transform.
+        declared: The range the reward declares.
+        where: Dotted path, such as `rewards.brief.transform`.
+    """
+    problems = [
+        Problem(
+            f"{where}.{name}",
+            f"expected two finite numbers, the lower first, got {list(given)!r}"
+            + ("; to turn a reward around give it a negative weight" if name == "rescale" else ""),
+        )
+        for name, given in (("clip", transform.clip), ("rescale", transform.rescale))
+        if given is not None and not (np.isfinite(given).all() and given[0] < given[1])
+    ]
+    if problems:
+        return problems
+    low, high = transform.range_clipped(declared)
+    if low == high:
+        return [
+            Problem(
+                f"{where}.clip",
+                f"every value becomes {low:g}, since the reward's range is {list(declared)}; "
+                "expected a clip that overlaps it",
+            )
+        ]
+    if transform.rescale is not None and high - low >= _UNBOUNDED:
+        return [
+            Problem(
+                f"{where}.rescale",
+                "the reward declares no range that could be mapped; add clip = [low, high], or "
+                "declare one with @reward(range=...)",
+            )
+        ]
+    return []
+
+
+def transformed(
+    values: FloatArray, transforms: Sequence[Transform | None], ranges: Sequence[Range]
+) -> FloatArray:
+    """Values after the transforms: each is clipped, then rescaled.
+
+    Args:
+        values: Raw values, shape (B, K); NaN where missing, and NaN stays NaN.
+        transforms: One per reward; None leaves its values alone.
+        ranges: The range that each reward declares.
+
+    Returns:
+        A new array, shape (B, K). A value that left its range by rounding is mapped as its end.
+
+    Raises:
+        ConfigError: A transform that `transform_problems` objects to.
+    """
+    out = np.array(values, dtype=np.float64)
+    problems = _number_problems("transformed.transforms", "transform", out, transforms)
+    problems += _number_problems("transformed.ranges", "range", out, ranges)
+    if problems:
+        raise ConfigError(problems)
+    for k, (transform, declared) in enumerate(zip(transforms, ranges, strict=True)):
+        if transform is None:
+            continue
+        problems += transform_problems(transform, declared, f"transformed.transforms[{k}]")
+        if problems:
+            continue
+        if transform.clip is not None:
+            out[:, k] = np.clip(out[:, k], *transform.clip)
+        if transform.rescale is not None:
+            out[:, k] = np.interp(out[:, k], transform.range_clipped(declared), transform.rescale)
+    if problems:
+        raise ConfigError(problems)
+    return out
+
+
+def gated(values: FloatArray, raw: FloatArray, gates: Sequence[Gate | None]) -> Gated:
+    """Values after the gates.
+
+    Where one of the required values lies below its threshold the gate is closed and the cell is
+    `otherwise`, whatever else is missing: also the cell itself, which need not have been scored.
+    Else, where a required value is missing, the cell is missing. Else it keeps its value.
+
+    A value that misses a threshold by rounding (1e-9 of it) does not lie below it.
+
+    Args:
+        values: Values after the transforms, shape (B, K), NaN where missing.
+        raw: What the rewards gave, shape (B, K); the thresholds are compared with it.
+        gates: One per reward; None has no gate.
+
+    Raises:
+        ConfigError: A threshold or `otherwise` that is not finite, or no reward at an index.
+    """
+    raw = np.asarray(raw, dtype=np.float64)
+    out = np.array(values, dtype=np.float64)
+    problems = _number_problems("gated.gates", "gate", out, gates)
+    for k, gate in enumerate(gates):
+        if gate is not None and not (
+            np.isfinite([gate.otherwise, *gate.requires.values()]).all()
+            and all(0 <= j < raw.shape[1] for j in gate.requires)
+        ):
+            expected = f"expected finite numbers and indices below {raw.shape[1]}"
+            problems.append(Problem(f"gated.gates[{k}]", f"{expected}, got {gate}"))
+    if problems:
+        raise ConfigError(problems)
+
+    closed = np.zeros(out.shape, dtype=np.bool_)
+    for k, gate in enumerate(gates):
+        if gate is None:
+            continue
+        asked = raw[:, list(gate.requires)]
+        lowest = np.array(list(gate.requires.values()), dtype=np.float64)
+        closed[:, k] = (asked < lowest - _ROUNDING * np.abs(lowest)).any(axis=1)
+        out[np.isnan(asked).any(axis=1), k] = np.nan
+        out[closed[:, k], k] = gate.otherwise
+    return Gated(out, closed)
 
 
 def effective_values(
@@ -54,7 +240,9 @@ def effective_values(
         values: Raw values after transforms and gates, shape (B, K), any finite number; NaN where
             the reward gave none.
         weights: Weights in force, shape (K,), finite, of any sign. They decide which rewards can
-            score a row and are not multiplied in. With every weight 0 all rewards can.
+            score a row and are not multiplied in. With every weight 0 (schedules that all begin
+            at 0) all rewards can: the totals are 0 and teach nothing, but no row is called
+            unscored for a reason that has nothing to do with it.
         missing: What a missing cell becomes, one policy per reward. `"drop"` acts at any weight,
             also at 0.
         group_size: Completions per prompt (G); must divide B.
@@ -81,13 +269,8 @@ def effective_values(
                 "pass whole groups of neighbouring rows",
             )
         )
-    if not problems and len(missing) != out.shape[1]:
-        problems.append(
-            Problem(
-                f"{where}.missing",
-                f"expected one policy for each of the {out.shape[1]} rewards, got {missing!r}",
-            )
-        )
+    if not problems:
+        problems += _number_problems(f"{where}.missing", "policy", out, missing)
     problems += [
         Problem(f"{where}.missing", f"expected {_one_of(Missing)}, got {policy!r}")
         for policy in missing
@@ -179,6 +362,15 @@ def _table_problems(where: str, values: FloatArray, weights: NDArray[np.float64]
             )
         )
     return problems
+
+
+def _number_problems(
+    where: str, what: str, values: FloatArray, given: Sequence[object]
+) -> list[Problem]:
+    n = values.shape[1]
+    if len(given) == n:
+        return []
+    return [Problem(where, f"expected one {what} for each of the {n} rewards, got {given!r}")]
 
 
 def _one_of(literal: object) -> str:

@@ -301,12 +301,24 @@ def test_resolve_tagged_function_with_a_bad_declaration_names_it(catalog):
     assert "'odd': range is a function of 'm', which is no option" in refusal(catalog, odd)
 
 
-def test_resolve_tagged_function_wrapped_as_async_is_refused(catalog):
-    @functools.wraps(tagged)
+def test_resolve_async_reward_is_found(catalog):
+    @reward
     async def later(completion):
         return 1.0
 
-    assert "async rewards are not supported yet" in refusal(catalog, later)
+    assert catalog.resolve(later).info.is_async
+
+
+def test_resolve_tagged_function_wrapped_as_what_its_tag_forbids_is_refused(catalog):
+    @reward(isolation="inline")
+    def short(completion):
+        return 1.0
+
+    @functools.wraps(short)
+    async def later(completion):
+        return 1.0
+
+    assert "'short' is async and runs on an event loop" in refusal(catalog, later)
 
 
 # Where the code lies

@@ -226,13 +226,6 @@ def test_init_use_that_is_neither_name_nor_callable_is_refused(use):
     assert text.startswith("rewards.a.use: a reward is a name or a callable, got ")
 
 
-@pytest.mark.parametrize("key", ["timeout_s", "requires", "shadow", "transform", "on_error"])
-def test_init_key_that_is_not_built_is_refused(key):
-    assert problems_of({"a": {"use": lengths, key: 1}}) == [
-        f"rewards.a.{key}: is not supported yet; leave it out"
-    ]
-
-
 def test_init_all_problems_are_reported_together():
     texts = problems_of(
         {
@@ -350,8 +343,19 @@ def test_describe_holds_what_the_manifest_needs(site):
         "distribution": "grpo-reward-fake",
         "version": "1.2",
         "origin": "grpo-reward-fake 1.2",
+        "scope": "sample",
         "weight": 0.5,
         "missing": "drop",
+        "policy": {
+            "isolation": "process",
+            "timeout_s": 10.0,
+            "on_timeout": 0.0,
+            "on_error": None,
+            "retries": 0,
+            "concurrency": 8,
+            "rate": None,
+            "cache": True,
+        },
         "inputs": {"answer": "gold"},
         "input_files": {},
         "options": {"strip": False},

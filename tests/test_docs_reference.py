@@ -28,7 +28,10 @@ from grpo_core.sections import (
     PluginsSection,
     RewardSection,
     RunSection,
+    ScoringSection,
     Section,
+    TransformSection,
+    WeightSchedule,
 )
 
 REFERENCE = ROOT / "docs" / "reference"
@@ -43,8 +46,11 @@ SECTIONS: dict[str, type[Section]] = {
     "[data]": DataSection,
     "[eval]": EvalSection,
     "[rewards.NAME]": RewardSection,
+    "[rewards.NAME.weight]": WeightSchedule,
+    "[rewards.NAME.transform]": TransformSection,
     "[run]": RunSection,
     "[plugins]": PluginsSection,
+    "[scoring]": ScoringSection,
 }
 
 
@@ -327,7 +333,7 @@ def test_architecture_page_has_every_module_with_its_layer():
 
 
 def test_architecture_page_draws_every_module():
-    [drawing] = [b for b in blocks_of(ARCHITECTURE) if "drawing" in b.markers]
+    drawing, *_ = [b for b in blocks_of(ARCHITECTURE) if "drawing" in b.markers]
     words = set(re.findall(r"\w+", drawing.text))
     own = {p.stem for p in (ROOT / "grpo_core" / "training").glob("*.py")} - {"__init__"}
 

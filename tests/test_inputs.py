@@ -110,10 +110,44 @@ def test_plan_source_of_no_known_form_is_a_problem(source):
     assert problem_of(str, {"x": source}).startswith("inputs.x: ")
 
 
-def test_plan_source_of_another_reward_is_not_supported_yet():
-    text = problem_of(str, {"x": {"reward": "correct"}})
+def test_plan_source_of_another_reward_is_its_value():
+    made, problems = plan_inputs(info(float), {"x": {"reward": "r"}}, rewards=["r"])
 
-    assert text == "inputs.x: binding an input to another reward is not supported yet"
+    assert problems == []
+    assert made.read({}, {"r": Outcome(0.5)}) == {"x": 0.5}
+
+
+@pytest.mark.parametrize("status", ["skipped", "failed", "timed_out"])
+def test_read_reward_without_a_value_is_a_missing_input(status):
+    made, _ = plan_inputs(info(float), {"x": {"reward": "r"}}, rewards=["r"])
+    optional, _ = plan_inputs(info(float, default=0.0), {"x": {"reward": "r"}}, rewards=["r"])
+    nullable, _ = plan_inputs(info(float | None), {"x": {"reward": "r"}}, rewards=["r"])
+    outcomes = {"r": Outcome(None, status, "why")}
+
+    reason = f"input 'x': reward 'r' {status}: why"
+    assert made.read({}, outcomes) == Outcome(None, "skipped", reason)
+    assert optional.read({}, outcomes) == {}
+    assert nullable.read({}, outcomes) == {"x": None}
+
+
+def test_read_reward_that_was_late_and_counts_as_a_number_is_that_number():
+    made, _ = plan_inputs(info(float), {"x": {"reward": "r"}}, rewards=["r"])
+
+    assert made.read({}, {"r": Outcome(0.0, "timed_out", "late")}) == {"x": 0.0}
+
+
+def test_plan_source_of_another_reward_that_does_not_fit_is_named():
+    unknown = problem_of(float, {"x": {"reward": "corect"}}, rewards=["correct"])
+    text = problem_of(str, {"x": {"reward": "correct"}}, rewards=["correct"])
+
+    assert unknown == (
+        "inputs.x: expected the name of another reward, got 'corect'. Did you mean 'correct'? "
+        "Rewards are correct."
+    )
+    assert text == (
+        "inputs.x: another reward's value is a number or None, and the input is declared as str; "
+        "declare it as float | None"
+    )
 
 
 def test_plan_json_file_is_decoded_and_hashed(tmp_path):

@@ -22,6 +22,7 @@ LEVELS = {
     "copying": 0,
     "convert": 1,
     "reward": 1,
+    "tag": 1,
     "hookspecs": 1,
     "files": 1,
     "user_code": 1,
@@ -32,6 +33,8 @@ LEVELS = {
     "sections": 2,
     "reader": 2,
     "batch": 2,
+    "schedules": 2,
+    "graph": 2,
     "source": 2,
     "looking": 3,
     "overlap": 3,
@@ -39,6 +42,7 @@ LEVELS = {
     "dataset": 3,
     "loading": 3,
     "totals": 3,
+    "causes": 3,
     "advantages": 3,
     "composite": 3,
     "record": 3,
@@ -53,9 +57,11 @@ LEVELS = {
 # Arrows between two modules of one level; there are no others.
 SAME_LEVEL = {
     ("table", "outcome"),
+    ("reward", "tag"),
     ("catalog", "discovery"),
     ("reader", "sections"),
     ("source", "sections"),
+    ("graph", "sections"),
     ("loading", "dataset"),
     ("loading", "looking"),
     ("loading", "overlap"),
@@ -67,6 +73,7 @@ SAME_LEVEL = {
     ("composite", "config"),
     ("composite", "scoring"),
     ("composite", "totals"),
+    ("causes", "totals"),
 }
 HEAVY = {"accelerate", "datasets", "peft", "torch", "transformers", "trl"}
 # A distribution or module of a plugin; "__grpo_reward__" is the tag of @reward.
@@ -280,7 +287,7 @@ def test_core_file_that_breaks_a_rule_is_named(judge, module, source, expected):
         ("errors", "import difflib"),
         ("table", "from grpo_core.outcome import Outcome"),
         ("catalog", "from grpo_core import discovery\nP = 'grpo-reward-'"),
-        ("composite", "from grpo_core.config import x\nfrom grpo_core.scoring.inline import y"),
+        ("composite", "from grpo_core.config import x\nfrom grpo_core.scoring.engine import y"),
         ("scoring/worker", "from grpo_core.catalog import x\nfrom .inline import y"),
         ("training/seam", "import torch\nfrom grpo_core.composite import x"),
         ("training/__init__", "from importlib.util import find_spec\nfind_spec('trl')"),

@@ -7,7 +7,6 @@ import pickle
 import pytest
 
 from grpo_core import Completion, reward
-from grpo_core.errors import NotSupportedYetError
 from grpo_core.reward import info_of, is_tagged, reward_name
 
 
@@ -183,13 +182,61 @@ def test_info_wrapped_below_reads_the_inner_signature():
     assert [(p.name, p.annotation) for p in info_of(cached).inputs] == [("answer", int)]
 
 
-def test_info_async_wrapper_above_is_refused_when_read():
+def test_info_async_wrapper_above_makes_the_reward_async():
     @functools.wraps(at_module_level)
     async def later(*args):
         return at_module_level(*args)
 
-    with pytest.raises(NotSupportedYetError, match="async rewards are not supported yet"):
+    assert info_of(later).is_async
+
+
+def test_info_async_wrapper_above_a_reward_for_a_process_is_refused_when_read():
+    @reward(isolation="process")
+    def short(completion):
+        return 1.0
+
+    @functools.wraps(short)
+    async def later(*args):
+        return 1.0
+
+    with pytest.raises(TypeError, match="'short' is async and runs on an event loop"):
         info_of(later)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("async def r(c): pass", (True, False)),
+        ("class r:\n async def __call__(self, c): pass", (True, False)),
+        ("class r:\n @staticmethod\n async def __call__(c): pass", (True, False)),
+        ("def r(c): pass", (False, True)),
+        ("class r:\n def __call__(self, c): pass", (False, True)),
+    ],
+)
+def test_info_async_reward_is_not_deterministic_unless_it_says_so(source, expected):
+    namespace = {}
+    exec(source, namespace)
+    info = info_of(reward(namespace["r"]))
+
+    assert (info.is_async, info.deterministic) == expected
+
+
+def test_info_async_reward_that_says_it_is_deterministic_is():
+    @reward(deterministic=True)
+    async def r(c):
+        return 1.0
+
+    assert info_of(r).deterministic
+
+
+@pytest.mark.parametrize("scope", ["batch", "group"])
+def test_info_at_batch_and_group_scope_the_first_parameter_may_be_called_completions(scope):
+    @reward(scope=scope)
+    def r(completions: list[Completion], answer: list[str]) -> list[float]:
+        return [1.0]
+
+    assert info_of(r).scope == scope
+    assert names(info_of(r).inputs) == ["answer"]
 
 
 # Refused signatures
@@ -212,7 +259,21 @@ def refused(source, error=TypeError):
         ("@reward\ndef r(c, *rest): pass", "*rest declares nothing"),
         ("@reward\ndef r(c, **rest): pass", "**rest declares nothing"),
         ("@reward\ndef r(c, a, /): pass", "input 'a' must not be positional-only"),
-        ("@reward\ndef r(c): yield 1.0", "is a generator; return one value"),
+        ("@reward\ndef r(c): yield 1.0", "is a generator; return the value"),
+        ("@reward\nasync def r(c): yield 1.0", "is a generator; return the value"),
+        (
+            "@reward\nclass R:\n async def __call__(self, c): yield 1.0",
+            "is a generator; return the value",
+        ),
+        (
+            "@reward\ndef r(completions): pass",
+            "takes a list of completions, but at scope 'sample' it gets one; call it "
+            "`completion`, or declare scope='batch'",
+        ),
+        (
+            "@reward(scope='batch')\ndef r(c, completions): pass",
+            "at scope batch or group the list",
+        ),
         ("@reward\nclass R: pass", "the class needs a __call__"),
         (
             "@reward\nclass R:\n def __init__(self, n): pass\n def __call__(self, c): pass",
@@ -271,30 +332,8 @@ def test_reward_option_may_have_a_name_of_trl():
     assert names(info_of(r).options) == ["image"]
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "@reward\nasync def r(c): pass",
-        "@reward\nclass R:\n async def __call__(self, c): pass",
-        "@reward(scope='batch')\ndef r(c): pass",
-        "@reward(scope='group')\ndef r(c): pass",
-        "@reward(timeout_s=2)\ndef r(c): pass",
-        "@reward(isolation='thread')\ndef r(c): pass",
-        "@reward(on_error=0.0)\ndef r(c): pass",
-    ],
-)
-def test_reward_part_of_a_later_version_is_refused_as_not_yet(source):
-    assert "not supported yet" in refused(source, NotSupportedYetError)
-
-
-def test_reward_unknown_argument_names_what_it_takes():
-    text = refused("@reward(rnge=(0, 1))\ndef r(c): pass")
-
-    assert text == "@reward on 'r' got 'rnge'; it takes range, scope, deterministic, needs"
-
-
-def test_reward_unknown_scope_is_refused():
-    assert "got 'row'" in refused("@reward(scope='row')\ndef r(c): pass", ValueError)
+def test_reward_unknown_argument_is_refused():
+    assert "unexpected keyword argument 'rnge'" in refused("@reward(rnge=(0, 1))\ndef r(c): pass")
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,20 @@
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 from grpo_core.errors import ConfigError
-from grpo_core.totals import effective_values, weighted_total
+from grpo_core.totals import (
+    Gate,
+    Transform,
+    effective_values,
+    gated,
+    transform_problems,
+    transformed,
+    weighted_total,
+)
 
 NAN = np.nan
 AGGREGATES = ("sum_then_normalize", "normalize_then_sum")
@@ -271,3 +281,192 @@ def test_effective_values_bad_argument_raises(changes, text):
 def test_weighted_total_bad_weights_raise():
     with pytest.raises(ConfigError, match=r"weighted_total\.weights: expected shape \(2,\)"):
         weighted_total(np.ones((2, 2)), np.ones(1))
+
+
+@pytest.mark.parametrize(
+    ("transform", "expected"),
+    [
+        (None, [-5, 0, 3, 10, NAN]),
+        (Transform(), [-5, 0, 3, 10, NAN]),
+        (Transform(clip=(0, 4)), [0, 0, 3, 4, NAN]),
+        # The range [-10, 10] becomes [0, 1]: (v + 10) / 20.
+        (Transform(rescale=(0, 1)), [0.25, 0.5, 0.65, 1, NAN]),
+        # The clip leaves [0, 4] of the range, which becomes [-1, 1]: v / 2 - 1.
+        (Transform(clip=(0, 4), rescale=(-1, 1)), [-1, -1, 0.5, 1, NAN]),
+        # It leaves [0, 10] of the range: v / 10.
+        (Transform(clip=(0, 99), rescale=(0, 1)), [0, 0, 0.3, 1, NAN]),
+    ],
+)
+def test_transformed_clips_then_rescales_the_range_that_is_left(transform, expected):
+    raw = table([-5], [0], [3], [10], [NAN])
+
+    values = transformed(raw, [transform], [(-10, 10)])
+
+    np.testing.assert_allclose(values[:, 0], expected, rtol=1e-15)
+
+
+def test_transformed_takes_each_reward_by_itself():
+    raw = table([2, 2], [NAN, 5])
+
+    values = transformed(raw, [Transform(clip=(0, 1)), None], [(0, 9), (0, 9)])
+
+    assert_same(values, [[1, 2], [NAN, 5]])
+    assert_same(raw, [[2, 2], [NAN, 5]])
+
+
+def test_transformed_value_that_left_its_range_by_rounding_is_mapped_as_its_end():
+    values = transformed(table([0.1 + 0.2]), [Transform(rescale=(0, 1))], [(0, 0.3)])
+
+    assert_same(values, [[1.0]])
+
+
+@pytest.mark.parametrize(
+    ("transform", "after"),
+    [
+        (Transform(), (-10, 10)),
+        (Transform(clip=(0, 99)), (0, 10)),
+        (Transform(clip=(0, 99), rescale=(-1, 1)), (-1, 1)),
+    ],
+)
+def test_transform_range_after(transform, after):
+    assert transform.range_after((-10, 10)) == after
+
+
+@pytest.mark.parametrize(
+    ("transform", "declared", "text"),
+    [
+        (
+            Transform(clip=(1, 0)),
+            (0, 1),
+            "t.clip: expected two finite numbers, the lower first, go",
+        ),
+        (Transform(clip=(0, NAN)), (0, 1), r"t.clip: .*got \[0, nan\]"),
+        (
+            Transform(rescale=(1, 0)),
+            (0, 1),
+            r"t.rescale: .*got \[1, 0\]; to turn a reward around give it a negative weight",
+        ),
+        (
+            Transform(clip=(2, 3)),
+            (0, 1),
+            r"t.clip: every value becomes 2, since the reward's range is \[0, 1\]; expected a clip",
+        ),
+        (
+            Transform(rescale=(0, 1)),
+            (-3.4028234663852886e38, 3.4028234663852886e38),
+            r"t.rescale: the reward declares no range .* add clip = \[low, high\], or declare one",
+        ),
+    ],
+)
+def test_transform_problems(transform, declared, text):
+    [problem] = transform_problems(transform, declared, "t")
+
+    assert re.match(text, str(problem))
+    with pytest.raises(ConfigError, match=r"transformed.transforms\[0\]"):
+        transformed(table([0]), [transform], [declared])
+
+
+def test_transformed_unbounded_reward_can_be_clipped_and_rescaled():
+    wide = (-3.4028234663852886e38, 3.4028234663852886e38)
+
+    values = transformed(table([500], [9e9]), [Transform((0, 1000), (0, 1))], [wide])
+
+    assert_same(values, [[0.5], [1.0]])
+
+
+def test_gated_below_the_threshold_is_otherwise():
+    raw = table([0.4, 1], [0.5, 1], [0.6, 1])
+
+    gate = gated(raw, raw, [None, Gate({0: 0.5}, otherwise=-1)])
+
+    assert_same(gate.values, [[0.4, -1], [0.5, 1], [0.6, 1]])
+    assert gate.closed.tolist() == [[False, True], [False, False], [False, False]]
+
+
+def test_gated_otherwise_is_zero_by_default():
+    raw = table([0, 1])
+
+    assert_same(gated(raw, raw, [None, Gate({0: 0.5})]).values, [[0, 0]])
+
+
+def test_gated_missing_gate_makes_the_cell_missing():
+    raw = table([NAN, 1])
+
+    gate = gated(raw, raw, [None, Gate({0: 0.5})])
+
+    assert_same(gate.values, [[NAN, NAN]])
+    assert not gate.closed.any()
+
+
+def test_gated_closed_gate_decides_though_the_cell_itself_is_missing():
+    raw = table([0, NAN], [1, NAN])
+
+    gate = gated(raw, raw, [None, Gate({0: 0.5}, otherwise=0.25)])
+
+    assert_same(gate.values, [[0, 0.25], [1, NAN]])
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [(1, 1, 9), (1, 0, -1), (0, 1, -1), (0, NAN, -1), (NAN, 0, -1), (1, NAN, NAN), (NAN, 1, NAN)],
+)
+def test_gated_several_gates_must_all_be_open(first, second, expected):
+    raw = table([first, second, 9])
+
+    gate = gated(raw, raw, [None, None, Gate({0: 0.5, 1: 0.5}, otherwise=-1)])
+
+    assert_same(gate.values[0, 2], expected)
+
+
+def test_gated_threshold_is_compared_with_the_raw_value():
+    raw = table([60, 1])
+    values = transformed(raw, [Transform(rescale=(0, 1)), None], [(0, 100), (0, 1)])
+
+    assert_same(gated(values, raw, [None, Gate({0: 50})]).values, [[0.6, 1]])
+
+
+def test_gated_gate_does_not_look_at_a_gated_value():
+    # Reward 1 is closed by reward 0 but gave 1 itself, which opens reward 2.
+    raw = table([0, 1, 1])
+
+    assert_same(gated(raw, raw, [None, Gate({0: 0.5}), Gate({1: 0.5})]).values, [[0, 0, 1]])
+
+
+def test_gated_negative_threshold():
+    raw = table([-2, 1], [-1, 1])
+
+    assert_same(gated(raw, raw, [None, Gate({0: -1})]).values, [[-2, 0], [-1, 1]])
+
+
+def test_gated_rounding_does_not_close_a_gate():
+    raw = table([0.7 + 0.1, 1], [0.799, 1])  # the first is 0.7999999999999999
+
+    assert_same(gated(raw, raw, [None, Gate({0: 0.8})]).values[:, 1], [1, 0])
+
+
+def test_gated_leaves_its_arguments_alone(rng):
+    raw = random_holes(rng)
+    before = raw.tobytes()
+
+    gated(raw, raw, [None, Gate({0: 50}), Gate({0: 20, 1: 50})])
+
+    assert raw.tobytes() == before
+
+
+@pytest.mark.parametrize(
+    ("gates", "text"),
+    [
+        ([None], r"gated.gates: expected one gate for each of the 2 rewards, got \[None\]"),
+        ([None, Gate({2: 1.0})], r"gates\[1\]: expected finite numbers and indices below 2, got"),
+        ([None, Gate({0: NAN})], r"gates\[1\]: expected finite numbers"),
+        ([None, Gate({0: 1.0}, np.inf)], r"gates\[1\]: expected finite numbers"),
+    ],
+)
+def test_gated_bad_gate_raises(gates, text):
+    with pytest.raises(ConfigError, match=text):
+        gated(np.ones((1, 2)), np.ones((1, 2)), gates)
+
+
+def test_transformed_wrong_number_raises():
+    with pytest.raises(ConfigError, match="expected one transform for each of the 2 rewards"):
+        transformed(np.ones((1, 2)), [None], [(0, 1), (0, 1)])

@@ -28,12 +28,13 @@ from grpo_core.bulk.check import (
 from grpo_core.bulk.output import Output
 from grpo_core.bulk.sources import Located, ParquetSource, Source, open_source
 from grpo_core.bulk.summary import RewardTally, Tally
+from grpo_core.completion import Completion
 from grpo_core.composite import CompositeReward
 from grpo_core.errors import ConfigError, DataError
 from grpo_core.outcome import Outcome
 from grpo_core.record import file_sha256, to_json
 from grpo_core.scoring.checks import UNBOUNDED
-from grpo_core.scoring.inline import SampleReward
+from grpo_core.scoring.tagged import TaggedReward
 from grpo_core.table import FloatArray, ScoreTable
 
 Progress = Callable[[str, int, int | None], None]
@@ -125,6 +126,8 @@ def score_file(job: Job, progress: Progress) -> dict[str, Any]:
         facts = check_rows(source, columns, types, lambda n: progress("checking", n, None))
         if problems := job.composite.check_columns(facts.columns):
             raise ConfigError(problems, str(job.data))
+        if facts.group is None:
+            _refuse_without_groups(job)
     except BaseException:
         if output is not None:
             output.close() if output.n_rows else output.discard()
@@ -141,6 +144,15 @@ def score_file(job: Job, progress: Progress) -> dict[str, Any]:
         if output is not None:
             output.close()
     return scorer.summary()
+
+
+def _refuse_without_groups(job: Job) -> None:
+    for entry in job.composite.entries:
+        if entry.scope == "group":
+            raise ConfigError(
+                f"reward {entry.label} scores whole groups, and {job.data} names none; give its "
+                f"rows a column 'group', or name the column with --group-column"
+            )
 
 
 def _finish(
@@ -217,7 +229,7 @@ class _Scorer:
     def _score(self, chunk: Chunk) -> list[dict[str, Any]]:
         """The columns to add to each row."""
         located = filled(chunk.rows, self._facts.columns)
-        completions = [completion_of(self._source, each, self._columns) for each in located]
+        completions = completions_of(self._source, Chunk(located, chunk.sizes), self._columns)
         composite, prefix = self._job.composite, self._job.prefix
         table = composite.score(completions)
         totals, advantages = _totals(composite, table, chunk.sizes, self._job.scale)
@@ -247,6 +259,13 @@ class _Scorer:
         for tally, saved in zip(self._tallies, state["rewards"], strict=True):
             tally.restore(saved)
         self._total.restore(state["total"])
+
+
+def completions_of(source: Source, chunk: Chunk, columns: Columns) -> list[Completion]:
+    """The completions of a chunk, each with the number of its group where there are groups."""
+    made = [completion_of(source, each, columns) for each in chunk.rows]
+    groups = [number for number, size in enumerate(chunk.sizes) for _ in range(size)]
+    return [replace(c, group=g) for c, g in zip(made, groups, strict=True)] if groups else made
 
 
 def cells(outcome: Outcome) -> tuple[float | None, str, str, dict[str, float]]:
@@ -299,7 +318,7 @@ def _totals(
 
 
 def _range_of(runner: object) -> tuple[float | None, float | None]:
-    if not isinstance(runner, SampleReward) or (runner.low, runner.high) == UNBOUNDED:
+    if not isinstance(runner, TaggedReward) or (runner.low, runner.high) == UNBOUNDED:
         return None, None
     return runner.low, runner.high
 

@@ -3,7 +3,7 @@
 from grpo_core import Completion, reward
 
 
-@reward(range=(0.0, 1.0))
+@reward(range=(0.0, 1.0), isolation="inline")
 def correct(completion: Completion, answer: str) -> float:
     """1.0 if the text inside the last <answer> block is the gold answer, else 0.0.
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,32 @@ def outcome_of(returned: object, low: float, high: float) -> Outcome:
         raise
     except BaseException as exc:  # the object is the author's, and reading it runs their code
         return fault(f"returned {_shown(returned)}, which cannot be read: {_described(exc)}")
+
+
+def outcomes_of(returned: Any, n: int, low: float, high: float) -> list[Outcome]:
+    """Turns what one call returned for n completions into n outcomes, in order.
+
+    Anything but n values is a fault in all of them.
+    """
+    if inspect.isawaitable(returned):
+        return [outcome_of(returned, low, high)] * n
+    unordered = returned is None or isinstance(returned, str | bytes | Mapping | Set)
+    if unordered or not hasattr(returned, "__iter__") or getattr(returned, "ndim", 1) == 0:
+        return [
+            fault(
+                f"returned {type(returned).__name__} for {n} completions; return a list with one "
+                f"number or None for each, in order"
+            )
+        ] * n
+    values = list(itertools.islice(returned, n + 1))  # a generator may have no end
+    if len(values) != n:
+        count = str(len(returned)) if hasattr(returned, "__len__") else str(len(values))
+        if len(values) > n and not hasattr(returned, "__len__"):
+            count = f"more than {n}"
+        return [
+            fault(f"returned {count} values for {n} completions; return one for each, in order")
+        ] * n
+    return [outcome_of(value, low, high) for value in values]
 
 
 def fault(reason: str) -> Outcome:
@@ -117,7 +144,10 @@ def _number(value: Any, low: float, high: float) -> tuple[float | None, str]:
     if inspect.isawaitable(value):
         if inspect.iscoroutine(value):
             value.close()  # else Python warns about it much later, at a place that says nothing
-        return None, f"{_shown(value)}; async rewards are not supported yet"
+        return (
+            None,
+            f"{_shown(value)}; write the reward as `async def`, or await it before the return",
+        )
     if isinstance(value, type) and issubclass(value, Score | Skip | Fail):
         return None, f"the class {value.__name__} itself; return {value.__name__}(…)"
     if hasattr(value, "ndim") and hasattr(value, "item"):

@@ -9,13 +9,33 @@ from typing import Any
 
 from grpo_core.catalog import Catalog, Resolved
 from grpo_core.completion import Completion
-from grpo_core.errors import ConfigError, NotSupportedYetError, Problem, listed, near
+from grpo_core.errors import ConfigError, Problem, RewardError, listed, near
 from grpo_core.inputs import plan_inputs
-from grpo_core.options import build
 from grpo_core.outcome import Outcome
+from grpo_core.reader import parse_reward
 from grpo_core.reward import RewardInfo
-from grpo_core.scoring.inline import SampleReward
-from grpo_core.scoring.trl_style import TrlBatch, TrlFunction
+from grpo_core.scoring.engine import Task, run_tasks
+from grpo_core.scoring.groups import groups_of
+from grpo_core.scoring.make import make_tagged
+from grpo_core.scoring.policy import Policy
+from grpo_core.scoring.runner import Batch
+from grpo_core.scoring.settings import policy_of_function
+from grpo_core.scoring.tagged import TaggedReward
+from grpo_core.scoring.told import told
+from grpo_core.scoring.trl_style import TrlFunction, is_async
+from grpo_core.sections import RewardSection
+
+# What decides how a reward is run; the keys of a config's [rewards.<name>].
+SETTINGS = (
+    "isolation",
+    "timeout_s",
+    "on_timeout",
+    "on_error",
+    "retries",
+    "concurrency",
+    "rate",
+    "cache",
+)
 
 
 class SingleReward:
@@ -26,24 +46,35 @@ class SingleReward:
         resolved: What the name led to.
     """
 
-    def __init__(self, resolved: Resolved, options: Mapping[str, Any]) -> None:
+    def __init__(self, resolved: Resolved, section: RewardSection, catalog: Catalog) -> None:
         """Builds the reward.
 
+        Args:
+            resolved: What the name led to.
+            section: Its options and settings.
+            catalog: Where it was found.
+
         Raises:
-            ConfigError: An option is wrong, or an untagged function was given some.
+            ConfigError: An option or setting is wrong, or an untagged function was given options.
         """
         self.resolved = resolved
         self.name = resolved.name
         info = resolved.info
-        self._runner: SampleReward | TrlFunction
+        self._runner: TaggedReward | TrlFunction
         if info is None:
-            if options:
+            if section.options:
                 raise ConfigError(f"{self.name!r} is an untagged function and takes no options")
-            self._runner = TrlFunction(resolved.target, resolved.name)
+            policy, problems = policy_of_function(
+                section, is_async=is_async(resolved.target), where=""
+            )
+            self._runner = TrlFunction(resolved.target, resolved.name, policy)
         else:
-            built = build(info, options)
             plan, _ = plan_inputs(info, {})
-            self._runner = SampleReward(built.function, plan, built.low, built.high, built.needs)
+            made, problems = make_tagged(resolved, section, plan, catalog, where="")
+            if made is not None:
+                self._runner = made
+        if problems:
+            raise ConfigError(problems)
 
     def __call__(self, completion: object, **inputs: Any) -> Outcome:
         """Scores one completion.
@@ -55,21 +86,41 @@ class SingleReward:
         Raises:
             ConfigError: An input is missing or unknown.
         """
-        return self.batch([completion], **{name: [value] for name, value in inputs.items()})[0]
+        return self._scored([completion], {name: [value] for name, value in inputs.items()}, None)[
+            0
+        ]
 
-    def batch(self, completions: Sequence[object], **inputs: Sequence[Any]) -> list[Outcome]:
-        """Scores several completions.
+    def batch(
+        self,
+        completions: Sequence[object],
+        /,
+        *,
+        group_size: int | None = None,
+        **inputs: Sequence[Any],
+    ) -> list[Outcome]:
+        """Scores several completions, at once where the reward's isolation allows it.
 
         Args:
             completions: B texts, lists of messages, or `Completion` objects.
+            group_size: For a reward of group scope: completions per prompt (G), neighbours.
+                Default: groups as the completions' `group` says, else all are one group.
             **inputs: By name, B values each; `prompt` may be given too.
 
         Returns:
             B outcomes, in order.
 
         Raises:
-            ConfigError: An input is missing, unknown, or not B long.
+            ConfigError: An input is missing, unknown, or not B long; or groups are not whole.
+            RewardError: A cell failed, and `on_error` is "raise".
         """
+        return self._scored(completions, inputs, group_size)
+
+    def _scored(
+        self,
+        completions: Sequence[object],
+        inputs: Mapping[str, Sequence[Any]],
+        group_size: int | None,
+    ) -> list[Outcome]:
         if isinstance(completions, str | bytes | Mapping):
             raise ConfigError(
                 f"batch of {self.name!r}: expected a list of completions, got "
@@ -104,9 +155,22 @@ class SingleReward:
             _made(completion, {name: values[i] for name, values in columns.items()})
             for i, completion in enumerate(completions)
         ]
-        if isinstance(self._runner, TrlFunction):
-            return self._runner.score(TrlBatch.from_completions(made))[0]
-        return self._runner.score(made)[0]
+        groups = groups_of(made, group_size) or (range(len(made)),)
+        column = run_tasks({self.name: Task(self._runner)}, Batch(made, groups))[self.name]
+        failed = [i for i, o in enumerate(column.outcomes) if o.status == "failed"]
+        if failed and self._runner.policy.on_error == "raise":
+            raise RewardError(told(repr(self.name), column.outcomes, failed))
+        return column.outcomes
+
+    @property
+    def policy(self) -> Policy:
+        """How it is run."""
+        return self._runner.policy
+
+    def close(self) -> None:
+        """Ends what the reward holds in this process; the next call opens it again."""
+        if isinstance(self._runner, TaggedReward):
+            self._runner.callee.close()
 
 
 def input_problems(
@@ -147,7 +211,7 @@ def load_reward(
     options: Mapping[str, Any] | None = None,
     catalog: Catalog | None = None,
     folder: Path | None = None,
-    **not_yet: Any,
+    **settings: Any,
 ) -> SingleReward:
     """Returns one reward, ready to be called outside training.
 
@@ -157,27 +221,24 @@ def load_reward(
         options: The reward's own options.
         catalog: The installed plugins; default: as the environment says.
         folder: What a relative `file.py:attr` is relative to; default: the working directory.
-        **not_yet: Engine settings that later versions will take, such as `timeout_s`; refused.
+        **settings: How it is run, as in a config's `[rewards.<name>]`: isolation, timeout_s,
+            on_timeout, on_error, retries, concurrency, rate, cache.
 
     Raises:
         UnknownRewardError: Nothing answers to the name.
         PluginError: Its plugin cannot be used.
-        ConfigError: An option is wrong or not supported yet.
+        ConfigError: An option or setting is wrong.
     """
-    if not_yet:
-        engine = (
-            "timeout_s",
-            "isolation",
-            "on_error",
-            "on_timeout",
-            "retries",
-            "concurrency",
-            "rate",
+    if unknown := [k for k in settings if k not in SETTINGS]:
+        raise TypeError(
+            f"load_reward got an unexpected argument {unknown[0]!r}.{near(unknown[0], SETTINGS)}"
         )
-        if unknown := [k for k in not_yet if k not in engine]:
-            raise TypeError(f"load_reward got an unexpected argument {unknown[0]!r}")
-        raise NotSupportedYetError([Problem(k, "is not supported yet") for k in not_yet])
     if options is not None and not isinstance(options, Mapping):
         raise ConfigError(f"options: expected a dict by name, got {options!r}")
     catalog = Catalog() if catalog is None else catalog
-    return SingleReward(catalog.resolve(use, folder=folder, bare=True), options or {})
+    resolved = catalog.resolve(use, folder=folder, bare=True)
+    problems: list[Problem] = []
+    section = parse_reward({"use": use, "options": options or {}, **settings}, "", problems)
+    if section is None or problems:
+        raise ConfigError(problems, f"the call of load_reward for {resolved.name!r}")
+    return SingleReward(resolved, section, catalog)

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import functools
 import inspect
-import itertools
-from collections.abc import Callable, Collection, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Sequence
 from time import perf_counter
 from typing import Any
 
-from grpo_core.completion import Completion, Message
 from grpo_core.copying import own_copy
-from grpo_core.errors import ConfigError, NotSupportedYetError, Problem, listed, near
+from grpo_core.errors import ConfigError, Problem, listed, near
 from grpo_core.outcome import Outcome
-from grpo_core.scoring.checks import UNBOUNDED, fault, fault_from, outcome_of
+from grpo_core.scoring.calls import Call
+from grpo_core.scoring.checks import UNBOUNDED, fault, fault_from, outcomes_of
+from grpo_core.scoring.done import Done, Running
+from grpo_core.scoring.loop import run_on_loop
+from grpo_core.scoring.policy import Policy
+from grpo_core.scoring.runner import Batch, Column, Finished, Results
+from grpo_core.scoring.threads import run_in_threads
+from grpo_core.scoring.trl_batch import TrlBatch, with_row
 
 # TRL's own keyword arguments; a column of the same name never reaches a function.
 TRL_ARGUMENTS = (
@@ -32,79 +36,37 @@ TRL_ARGUMENTS = (
 )
 
 
-class PromptText(str):
-    """A prompt of plain text that knows its row."""
-
-    row: Mapping[str, Any]
-
-    def get(self, column: str, default: Any = None) -> Any:
-        """Returns the row's value of the column, or the default."""
-        return own_copy(self.row[column]) if column in self.row else default
-
-
-class PromptMessages(list[dict[str, Any]]):
-    """A prompt that is a chat and knows its row."""
-
-    row: Mapping[str, Any]
-
-    def get(self, column: str, default: Any = None) -> Any:
-        """Returns the row's value of the column, or the default."""
-        return own_copy(self.row[column]) if column in self.row else default
-
-
-@dataclass(frozen=True)
-class TrlBatch:
-    """One batch in the form TRL hands to reward functions.
-
-    Attributes:
-        prompts: B prompts, each a string or a list of message dictionaries.
-        completions: B completions, of the same form.
-        rows: B rows of the data set.
-        arguments: TRL's further arguments, by name; only those that are known.
-    """
-
-    prompts: Sequence[Any]
-    completions: Sequence[Any]
-    rows: Sequence[Mapping[str, Any]]
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def from_completions(cls, completions: Sequence[Completion]) -> TrlBatch:
-        """Rebuilds TRL's form outside training."""
-        ids = [c.token_ids for c in completions]
-        known = (
-            {} if any(i is None for i in ids) else {"completion_ids": [list(i or ()) for i in ids]}
-        )
-        return cls(
-            prompts=[
-                c.prompt if c.prompt_messages is None else list(map(_as_dict, c.prompt_messages))
-                for c in completions
-            ],
-            completions=[
-                c.text if c.reply is None else list(map(_as_dict, c.reply)) for c in completions
-            ],
-            rows=[c.columns for c in completions],
-            arguments=known,
-        )
+_INLINE = Policy()
 
 
 class TrlFunction:
     """An untagged reward function, ready to be called."""
 
-    def __init__(self, function: Callable[..., Any], name: str) -> None:
+    def __init__(self, function: Callable[..., Any], name: str, policy: Policy = _INLINE) -> None:
         """Reads the signature.
 
+        Args:
+            function: The function.
+            name: Instance name.
+            policy: How it is run.
+
         Raises:
-            NotSupportedYetError: The function is async.
-            ConfigError: It cannot be called by keyword.
+            ConfigError: It cannot be called by keyword, or is an async generator.
         """
         self.function = function
         self.name = name
+        self.policy = policy
+        self.is_async = is_async(function)
         where = f"reward {name!r}"
-        if _is_async(function):
-            raise NotSupportedYetError(
-                [Problem(where, "async functions are not supported yet; use def")]
+        if any(kind.__module__.startswith("torch.nn.") for kind in type(function).__mro__):
+            text = (
+                f"it is a model ({type(function).__name__}); a model needs a tokenizer and takes "
+                f"tokens: wrap it in a function that returns one number for each completion"
             )
+            raise ConfigError([Problem(where, text)])
+        if inspect.isasyncgenfunction(_plain(function)):
+            text = "it is an async generator; return one list instead of yielding"
+            raise ConfigError([Problem(where, text)])
         try:
             parameters = inspect.signature(function).parameters.values()
         except (ValueError, TypeError) as exc:  # some builtins
@@ -157,33 +119,73 @@ class TrlFunction:
             if name not in columns and name not in TRL_ARGUMENTS
         ]
 
-    def score(self, batch: TrlBatch) -> tuple[list[Outcome], list[float]]:
-        """Calls the function once.
+    @property
+    def inline(self) -> bool:
+        """True if it runs in the calling thread, as under TRL."""
+        return self.policy.isolation == "inline"
+
+    def run(self, batch: Batch, results: Results) -> Column:
+        """Calls the function in this thread."""
+        start = perf_counter()
+        outcomes = self.score(trl_batch(batch))
+        return self._column([Done(outcomes, perf_counter() - start)])
+
+    def begin(self, batch: Batch, results: Results, finished: Finished) -> Running:
+        """Begins the call in a thread, or on the event loop if the function is async."""
+        given = trl_batch(batch)
+        n = len(batch.completions)
+        calls = [Call(tuple(batch.completions), {})] if batch.completions else []
+
+        def report(done: list[Done]) -> None:
+            finished(self._column(done))
+
+        if self.is_async:
+
+            async def attempt_async(call: Call) -> list[Outcome]:
+                arguments = self._arguments(given)  # anew for each try, which may edit them
+                if isinstance(arguments, Outcome):
+                    return [arguments] * n
+                return outcomes_of(await self.function(**arguments), n, *UNBOUNDED)
+
+            return run_on_loop(attempt_async, calls, self.policy, report, name=self.name)
+        return run_in_threads(
+            lambda call: self._attempt(given, n), calls, self.policy, report, name=self.name
+        )
+
+    def score(self, batch: TrlBatch) -> list[Outcome]:
+        """Calls the function once, in this thread.
 
         Returns:
-            B outcomes, and the time of the call divided evenly, in seconds. A call that raises,
-            or returns something other than B values, is a fault in every row.
+            B outcomes. A call that raises, or returns something other than B values, is a fault
+            in every row.
         """
         n = len(batch.completions)
         if n == 0:
-            return [], []
-        arguments = self._arguments(batch)
-        missing = [name for name in self.required if name not in arguments]
-        if missing:
-            return [
-                fault(f"was not called: it needs {listed(missing)}, which is not known here")
-            ] * n, [0.0] * n
-        start = perf_counter()
+            return []
         try:
-            outcomes = _outcomes(self.function(**arguments), n)
+            return self._attempt(batch, n)
         except KeyboardInterrupt:
             raise
         except BaseException as exc:  # sys.exit() in a reward must not end the run as a success
-            outcomes = [fault_from(exc)] * n
-        return outcomes, [(perf_counter() - start) / n] * n
+            return [fault_from(exc)] * n
 
-    def _arguments(self, batch: TrlBatch) -> dict[str, Any]:
-        """The keyword arguments of the call; all of them copies, so a function may edit its own."""
+    def _attempt(self, batch: TrlBatch, n: int) -> list[Outcome]:
+        arguments = self._arguments(batch)
+        if isinstance(arguments, Outcome):
+            return [arguments] * n
+        return outcomes_of(self.function(**arguments), n, *UNBOUNDED)
+
+    def _column(self, done: Sequence[Done]) -> Column:
+        """Outcomes with what the policy makes of failures, and the call's time divided evenly."""
+        outcomes = [self.policy.settled(o) for each in done for o in each.outcomes]
+        n = len(outcomes)
+        return Column(outcomes, [sum(each.seconds for each in done) / n] * n if n else [])
+
+    def _arguments(self, batch: TrlBatch) -> dict[str, Any] | Outcome:
+        """The keyword arguments of the call; all of them copies, so a function may edit its own.
+
+        The outcome of every row if one is not known.
+        """
         rows = batch.rows
         columns = [c for c in dict.fromkeys(c for row in rows for c in row) if self._takes(c)]
         arguments = {c: [own_copy(row.get(c)) for row in rows] for c in columns}
@@ -194,10 +196,13 @@ class TrlFunction:
             arguments["completion_ids"] = [list(ids) for ids in arguments["completion_ids"]]
         if self.takes_all or "prompts" in self.wanted:
             arguments["prompts"] = [
-                _with_row(p, row) for p, row in zip(batch.prompts, rows, strict=True)
+                with_row(p, row) for p, row in zip(batch.prompts, rows, strict=True)
             ]
         if self.takes_all or "completions" in self.wanted:
             arguments["completions"] = [own_copy(c) for c in batch.completions]
+        missing = [name for name in self.required if name not in arguments]
+        if missing:
+            return fault(f"was not called: it needs {listed(missing)}, which is not known here")
         return arguments
 
     def _takes(self, column: str) -> bool:
@@ -207,48 +212,15 @@ class TrlFunction:
         return column in self.wanted or (self.takes_all and column not in ("prompt", "completion"))
 
 
-def _outcomes(returned: Any, n: int) -> list[Outcome]:
-    """Makes n outcomes of what a function returned for n completions."""
-    if inspect.isawaitable(returned):
-        if inspect.iscoroutine(returned):
-            returned.close()  # else Python warns about it much later
-        return [fault("returned a coroutine; async functions are not supported yet")] * n
-    unordered = returned is None or isinstance(returned, str | bytes | Mapping | Set)
-    if unordered or not hasattr(returned, "__iter__") or getattr(returned, "ndim", 1) == 0:
-        return [
-            fault(
-                f"returned {type(returned).__name__} for {n} completions; return a list with one "
-                f"number or None for each, in order"
-            )
-        ] * n
-    values = list(itertools.islice(returned, n + 1))  # a generator may have no end
-    if len(values) != n:
-        count = str(len(returned)) if hasattr(returned, "__len__") else str(len(values))
-        if len(values) > n and not hasattr(returned, "__len__"):
-            count = f"more than {n}"
-        return [
-            fault(f"returned {count} values for {n} completions; return one for each, in order")
-        ] * n
-    return [outcome_of(value, *UNBOUNDED) for value in values]
+def is_async(function: Callable[..., Any]) -> bool:
+    """True if calling the function gives a coroutine."""
+    return inspect.iscoroutinefunction(_plain(function))
 
 
-def _is_async(function: Callable[..., Any]) -> bool:
+def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function behind decorators, partials and callable objects."""
     plain = inspect.unwrap(_unpartial(function))
-    if not inspect.isroutine(plain):
-        plain = type(plain).__call__
-    return inspect.iscoroutinefunction(plain) or inspect.isasyncgenfunction(plain)
-
-
-def _with_row(prompt: Any, row: Mapping[str, Any]) -> PromptText | PromptMessages:
-    wrapped: PromptText | PromptMessages
-    wrapped = PromptText(prompt) if isinstance(prompt, str) else PromptMessages(own_copy(prompt))
-    wrapped.row = dict(row)
-    return wrapped
-
-
-def _as_dict(message: Message) -> dict[str, Any]:
-    reasoning = {"reasoning_content": message.reasoning} if message.reasoning else {}
-    return {"role": message.role, "content": message.content, **reasoning, **message.extra}
+    return plain if inspect.isroutine(plain) else type(plain).__call__
 
 
 def _unpartial(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -259,3 +231,8 @@ def _unpartial(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _name(function: Callable[..., Any]) -> str:
     return f"function {getattr(function, '__name__', type(function).__name__)!r}"
+
+
+def trl_batch(batch: Batch) -> TrlBatch:
+    """The batch in TRL's form: as the trainer gave it, else rebuilt."""
+    return TrlBatch.from_completions(batch.completions) if batch.trl is None else batch.trl

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,9 +18,15 @@ import numpy as np
 import trl
 from transformers import TrainerCallback
 
-from grpo_core.composite import CompositeReward
-from grpo_core.errors import ConfigError, GrpoError, NotSupportedYetError, Problem, RewardError
-from grpo_core.scoring.trl_style import TRL_ARGUMENTS, TrlBatch
+from grpo_core.causes import cause_of_silence, no_signal
+from grpo_core.completion import Completion
+from grpo_core.composite import Combined, CompositeReward
+from grpo_core.errors import ConfigError, GrpoError, NotSupportedYetError, Problem
+from grpo_core.schedules import Schedule, problems
+from grpo_core.scoring.told import told
+from grpo_core.scoring.trl_batch import TrlBatch
+from grpo_core.scoring.trl_style import TRL_ARGUMENTS
+from grpo_core.sections import Mode
 from grpo_core.table import FloatArray, ScoreTable
 from grpo_core.training.completions import CompletionBuilder
 
@@ -34,8 +40,9 @@ class TrlRewards(NamedTuple):
     """What a TRL script needs.
 
     Attributes:
-        reward_funcs: K functions, for GRPOTrainer's argument of that name.
-        reward_weights: K weights, for GRPOConfig's field of that name; `to_trl` has set it.
+        reward_funcs: N functions, for GRPOTrainer's argument of that name: one for each reward
+            that is no shadow.
+        reward_weights: N weights, for GRPOConfig's field of that name; `to_trl` has set it.
         callbacks: For GRPOTrainer's argument of that name; the functions need them.
     """
 
@@ -55,13 +62,28 @@ class _Host:
 
 
 class Seam:
-    """One evaluation of each batch, shared by K reward functions."""
+    """One evaluation of each batch, shared by N reward functions.
+
+    Attributes:
+        composite: The rewards.
+        names: Instance names of the rewards that have a function.
+        state: The trainer's state, once training has begun.
+        set_weights: Sets the trainer's weights to those in force, shape (N,). None where the
+            trainer's stay as they are: then scheduled weights are multiplied into the values.
+    """
 
     def __init__(self, composite: CompositeReward, args: trl.GRPOConfig) -> None:
         """Keeps the rewards and the settings that decide how they are combined."""
         self.composite = composite
+        self.names = [composite.names[k] for k in composite.counted]
         self.aggregate = args.multi_objective_aggregation
+        self._mask_truncated = bool(args.mask_truncated_completions)
+        self.state: Any = None
+        self.set_weights: Callable[[FloatArray], None] | None = None
+        self._scheduled = np.array([isinstance(w, Schedule) for w in composite.schedules])
         self._silent: set[str] = set()
+        self._failing: set[str] = set()
+        self._causes: set[str] = set()
         self._host: _Host | None = None
         self._lock = threading.Lock()
         self._batch: object = None
@@ -81,8 +103,10 @@ class Seam:
                 f"training on {args.world_size} processes is not supported yet; start one"
             )
         _check_weights(args, self.composite)
+        self._check_schedules(args)
         # The trainer's own, should it have been given other args than `to_trl`.
         self.aggregate = args.multi_objective_aggregation
+        self._mask_truncated = bool(args.mask_truncated_completions)
         tokenizer = getattr(tokenizer, "tokenizer", tokenizer)  # a processor holds one
         self._host = _Host(
             model,
@@ -117,13 +141,13 @@ class Seam:
             if k != self._next:
                 # TRL goes by position: its weights would be those of other rewards.
                 raise ConfigError(
-                    f"the trainer called the function of reward {self.composite.names[k]!r} where "
-                    f"{self.composite.names[self._next]!r} was expected; pass all of "
+                    f"the trainer called the function of reward {self.names[k]!r} where "
+                    f"{self.names[self._next]!r} was expected; pass all of "
                     f"rewards.reward_funcs in their order, other functions behind them"
                 )
             error, values = self._error, self._values
             self._next += 1
-            if self._next == len(self.composite.names):
+            if self._next == len(self.names):
                 self._batch, self._next = None, 0
         if error is not None:
             raise error
@@ -143,41 +167,138 @@ class Seam:
                 "the rewards were called before a trainer was made with their callback; pass "
                 "callbacks=rewards.callbacks to GRPOTrainer"
             )
-        group_size = host.group_size if host.model.training else host.group_size_eval
+        training = bool(host.model.training)
+        group_size = host.group_size if training else host.group_size_eval
         arguments = {k: further[k] for k in TRL_ARGUMENTS if k in further}
         columns = {k.removeprefix(RENAMED): v for k, v in further.items() if k not in TRL_ARGUMENTS}
         rows = [
             {"prompt": prompts[i], **{k: v[i] for k, v in columns.items()}}
             for i in range(len(completion_ids))
         ]
+        made = host.builder.build(prompts, completions, completion_ids, rows)
+        mode: Mode = "train" if training else "eval"
         table = self.composite.score(
-            host.builder.build(prompts, completions, completion_ids, rows),
+            made,
             TrlBatch(prompts, completions, rows, {**arguments, "completion_ids": completion_ids}),
+            group_size=group_size,
+            mode=mode,
         )
-        _raise_faults(self.composite, table)
-        self._warn_of_silence(table)
-        values = self.composite.effective(table, group_size, self.aggregate)
+        self.composite.check_budget(table)
+        weights = self._weights()
+        combined = self.composite.combined(table, group_size, self.aggregate, weights)
+        values = combined.effective
+        if self.set_weights is not None:
+            self.set_weights(weights)
+        elif self._scheduled.any():
+            values = np.where(self._scheduled, values * weights, values)
+        metrics = self._metrics(table, combined, weights, group_size, mode, made)
+        self._warn(table, combined, weights, group_size, mode, made, metrics["grpo/no_signal"])
         if log := further.get("log_metric"):
-            for name, value in self._metrics(table, values, group_size).items():
+            for name, value in metrics.items():
                 log(name, value)
         return values
 
-    def _warn_of_silence(self, table: ScoreTable) -> None:
-        """Says once of a reward that it gave no value for a whole batch, and why."""
-        for k, name in enumerate(table.names):
+    def begin(self, state: Any) -> None:
+        """Keeps the trainer's state; warns of schedules that do not fit the run.
+
+        Raises:
+            ConfigError: A schedule begins beyond the end of the run.
+        """
+        self.state = state
+        for name, weight in zip(self.names, self.composite.schedules, strict=True):
+            if isinstance(weight, Schedule):
+                found = problems(weight, state.max_steps, f"rewards.{name}.weight")
+                if found.problems:
+                    raise ConfigError(found.problems)
+                for warning in found.warnings:
+                    logger.warning("%s", warning)
+
+    def _weights(self) -> FloatArray:
+        """Weights in force; before a training has begun, where schedules end."""
+        state = self.state
+        if state is None or state.max_steps <= 0:
+            return self.composite.weights
+        return self.composite.weights_at(state.global_step, state.max_steps)
+
+    def _check_schedules(self, args: trl.GRPOConfig) -> None:
+        if (
+            self.set_weights is None
+            and self._scheduled.any()
+            and args.multi_objective_aggregation != "sum_then_normalize"
+        ):
+            name = self.names[int(np.argmax(self._scheduled))]
+            raise ConfigError(
+                f"reward {name!r} has a schedule as its weight, which to_trl multiplies into the "
+                f"values; {args.multi_objective_aggregation} would normalize it away. Give a "
+                f"number, use sum_then_normalize, or train with grpo_core.GRPOTrainer"
+            )
+
+    def _warn(
+        self,
+        table: ScoreTable,
+        combined: Combined,
+        weights: FloatArray,
+        group_size: int,
+        mode: Mode,
+        made: Sequence[Completion],
+        silent: float,
+    ) -> None:
+        """Says once what is wrong with a reward, and once for each cause why nothing is learnt."""
+        composite = self.composite
+        for k in composite.ran(mode):
+            name, outcomes = table.names[k], table.outcomes[k]
+            rows = [i for i, o in enumerate(outcomes) if o.status in ("failed", "timed_out")]
+            if rows and name not in self._failing:
+                self._failing.add(name)
+                logger.warning(
+                    "%s\n  this is said once; grpo/%s/failed and timed_out count them",
+                    told(composite.entries[k].label, outcomes, rows),
+                    name,
+                )
             if name not in self._silent and not table.share(k, "scored"):
                 self._silent.add(name)
-                reason = next((o.reason for o in table.outcomes[k] if o.reason), "it returned None")
+                reason = next((o.reason for o in outcomes if o.reason), "it returned None")
                 logger.warning(
                     "reward %r gave no value for any of the %d completions of a batch: %s",
                     name,
                     table.n_rows,
                     reason,
                 )
+        if mode == "train" and silent == 1.0:
+            cause = cause_of_silence(
+                table,
+                combined.effective,
+                weights,
+                group_size,
+                closed=combined.closed,
+                truncated=[c.truncated for c in made],
+                texts=[c.text for c in made],
+                gates=composite.gates,
+                columns=composite.counted,
+                inputs=composite.columns_read(),
+                aggregate=self.aggregate,
+                mask_truncated=self._mask_truncated,
+            )
+            # The first line names the cause; its numbers may differ from step to step.
+            first = "".join(c for c in (cause or "").split("\n", 1)[0] if not c.isdigit())
+            if cause is not None and first not in self._causes:
+                self._causes.add(first)
+                logger.warning("%s", cause)
 
-    def _metrics(self, table: ScoreTable, values: FloatArray, group_size: int) -> dict[str, float]:
+    def _metrics(
+        self,
+        table: ScoreTable,
+        combined: Combined,
+        weights: FloatArray,
+        group_size: int,
+        mode: Mode,
+        made: Sequence[Completion],
+    ) -> dict[str, float]:
         metrics: dict[str, float] = {}
-        for k, name in enumerate(table.names):
+        composite = self.composite
+        in_force = dict(zip(composite.counted, weights.tolist(), strict=True))
+        for k in composite.ran(mode):
+            name = table.names[k]
             present = table.values[:, k][~np.isnan(table.values[:, k])]
             prefix = f"grpo/{name}"
             if present.size:
@@ -185,16 +306,20 @@ class Seam:
                 metrics[f"{prefix}/raw_std"] = float(present.std())
             metrics[f"{prefix}/coverage"] = table.share(k, "scored")
             metrics[f"{prefix}/failed"] = table.share(k, "failed")
+            metrics[f"{prefix}/timed_out"] = table.share(k, "timed_out")
             metrics[f"{prefix}/seconds_p50"] = float(np.median(table.seconds[:, k]))
             metrics[f"{prefix}/seconds_max"] = float(table.seconds[:, k].max())
-            metrics[f"{prefix}/weight"] = float(self.composite.weights[k])
+            if composite.entries[k].runner.policy.cache:
+                metrics[f"{prefix}/cached"] = table.n_cached[k] / table.n_rows
+            if k in in_force:
+                metrics[f"{prefix}/weight"] = in_force[k]
             metrics |= _means(f"{prefix}/m", [o.metrics for o in table.outcomes[k] if o.metrics])
-        totals = self.composite.totals(table, group_size, self.aggregate)
-        if not np.isnan(totals).all():
-            metrics["grpo/total_mean"] = float(np.nanmean(totals))
-        normalized_first = self.aggregate == "normalize_then_sum"
-        signals = values * self.composite.weights if normalized_first else totals[:, None]
-        metrics["grpo/no_signal"] = _share_without_spread(signals, group_size)
+        if not np.isnan(combined.totals).all():
+            metrics["grpo/total_mean"] = float(np.nanmean(combined.totals))
+        masked = [self._mask_truncated and c.truncated is True for c in made]
+        metrics["grpo/no_signal"] = no_signal(
+            combined.effective, weights, group_size, self.aggregate, masked
+        )
         return metrics
 
 
@@ -237,6 +362,10 @@ class SeamCallback(TrainerCallback):
         """Called by the trainer at the end of its construction."""
         self.seam.attach(args, model, processing_class)
 
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Keeps the state, which schedules read, and says where one ends beyond the run."""
+        self.seam.begin(state)
+
 
 def to_trl(composite: CompositeReward, args: trl.GRPOConfig) -> TrlRewards:
     """Makes TRL reward functions of the rewards, for a script that keeps TRL's own trainer.
@@ -256,19 +385,25 @@ def to_trl(composite: CompositeReward, args: trl.GRPOConfig) -> TrlRewards:
             f"to_trl takes a CompositeReward, got {type(composite).__name__}; write "
             f"to_trl(CompositeReward({{name: reward}}), args)"
         )
-    if args.reward_weights is None and not (composite.weights == 1.0).all():
-        args.reward_weights = composite.weights.tolist()
+    weights = trainer_weights(composite)
+    if args.reward_weights is None and weights != [1.0] * len(weights):
+        args.reward_weights = weights
     _check_weights(args, composite)
     seam = Seam(composite, args)
     return TrlRewards(
-        [_Column(seam, k, name) for k, name in enumerate(composite.names)],
-        composite.weights.tolist(),
+        [_Column(seam, k, name) for k, name in enumerate(seam.names)],
+        weights,
         [SeamCallback(seam)],
     )
 
 
+def trainer_weights(composite: CompositeReward) -> list[float]:
+    """What the trainer is given as weights: 1 for a schedule, whose weight changes."""
+    return [1.0 if isinstance(w, Schedule) else float(w) for w in composite.schedules]
+
+
 def _check_weights(args: trl.GRPOConfig, composite: CompositeReward) -> None:
-    ours = composite.weights.tolist()
+    ours = trainer_weights(composite)
     theirs = args.reward_weights if args.reward_weights is not None else [1.0] * len(ours)
     # Further reward functions of the script may follow ours; their weights are not ours to check.
     if list(map(float, theirs[: len(ours)])) != ours:
@@ -281,39 +416,6 @@ def _check_weights(args: trl.GRPOConfig, composite: CompositeReward) -> None:
                 )
             ]
         )
-
-
-def _raise_faults(composite: CompositeReward, table: ScoreTable) -> None:
-    faults = table.faults()
-    if not faults:
-        return
-    lines = []
-    for entry in composite.entries:
-        cells = [(row, outcome) for name, row, outcome in faults if name == entry.name]
-        if not cells:
-            continue
-        lines.append(f"reward {entry.label} failed on {len(cells)} of {table.n_rows} completions:")
-        if len(cells) > 1 and len({outcome.reason for _, outcome in cells}) == 1:
-            lines.append(f"  rows {cells[0][0]} to {cells[-1][0]}: {cells[0][1].reason}")
-        else:
-            lines += [f"  row {row}: {outcome.reason}" for row, outcome in cells[:3]]
-    raise RewardError("\n".join(lines))
-
-
-def _share_without_spread(signals: FloatArray, group_size: int) -> float:
-    """Share of groups that teach nothing, since their completions scored alike.
-
-    Alike up to rounding: a trainer makes advantages of the last bits too, but they are noise.
-
-    Args:
-        signals: What the trainer centres by group, shape (B, N); NaN where nothing was scored.
-        group_size: Completions per prompt (G).
-    """
-    grouped = signals.reshape(-1, group_size, signals.shape[1])
-    low = np.where(np.isnan(grouped), np.inf, grouped).min(axis=1)
-    high = np.where(np.isnan(grouped), -np.inf, grouped).max(axis=1)
-    scale = np.maximum(1.0, np.where(np.isnan(grouped), 0.0, np.abs(grouped)).max(axis=1))
-    return float((high - low <= 1e-6 * scale).all(axis=1).mean())
 
 
 def _means(prefix: str, metrics: Sequence[Mapping[str, float]]) -> dict[str, float]:

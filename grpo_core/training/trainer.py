@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
 import trl
 from peft import PeftModel
 from transformers import AutoProcessor, PreTrainedModel
@@ -20,11 +21,12 @@ from grpo_core.errors import ConfigError, Problem, RewardError, listed, near
 from grpo_core.record import RunDir
 from grpo_core.scoring.trl_style import TRL_ARGUMENTS
 from grpo_core.sections import RewardSection
+from grpo_core.table import FloatArray
 from grpo_core.training.callbacks import RecordCallback
 from grpo_core.training.config import GRPOConfig
 from grpo_core.training.prompts import check_prompts
 from grpo_core.training.reference import same_as_saved, save_reference
-from grpo_core.training.seam import RENAMED, to_trl
+from grpo_core.training.seam import RENAMED, SeamCallback, to_trl, trainer_weights
 
 logger = logging.getLogger("grpo_core")
 
@@ -87,7 +89,7 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
         if reward_weights is None:
             reward_weights = config.reward_weights
         self.composite = _composite(reward_funcs, reward_weights)
-        config.reward_weights = self.composite.weights.tolist()
+        config.reward_weights = trainer_weights(self.composite)
         check_data(self.composite, config, train_dataset, eval_dataset)
         parts = eval_dataset if isinstance(eval_dataset, Mapping) else {"": eval_dataset}
         for where, part in [
@@ -99,6 +101,9 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
         self._output_dir = Path(config.output_dir)
         self._manifest = dict(manifest or {})
         rewards = to_trl(self.composite, config)
+        for callback in rewards.callbacks:
+            if isinstance(callback, SeamCallback):
+                callback.seam.set_weights = self._set_weights
         original = None
         if _needs_reference(model, config, kwargs):
             tokenizer = _own_tokenizer(model) if tokenizer is None else tokenizer
@@ -127,6 +132,11 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
                 "defaults that differ from TRL's: %s",
                 ", ".join(f"{name}={value}" for name, value in in_force.items()),
             )
+
+    def _set_weights(self, weights: FloatArray) -> None:
+        """Writes the weights in force over those of our rewards; ours come first."""
+        ours = torch.as_tensor(weights, dtype=self.reward_weights.dtype)
+        self.reward_weights[: len(ours)] = ours.to(self.reward_weights.device)
 
     def run_dir(self) -> RunDir:
         """The run's directory, created when it is first needed."""
@@ -181,7 +191,7 @@ def _composite(
     weights: Sequence[float] | Mapping[str, float] | None,
 ) -> CompositeReward:
     if isinstance(rewards, CompositeReward):
-        if weights is not None and list(weights) != rewards.weights.tolist():
+        if weights is not None and list(weights) != trainer_weights(rewards):
             raise ConfigError("give the weights in CompositeReward, not in reward_weights too")
         return rewards
     if rewards is None:

@@ -240,10 +240,10 @@ def test_progress_is_told(make):
 # One row
 
 
-def test_explain_scores_the_row_and_no_other(make):
+def test_explain_scores_the_row_with_those_that_one_call_would_get(make):
     seen = []
 
-    @reward
+    @reward(isolation="inline")
     def watches(completion, answer: str, hint: str = "none"):
         seen.append(completion.text)
         return Score(0.25, "because", {"m": 2.0})
@@ -253,7 +253,7 @@ def test_explain_scores_the_row_and_no_other(make):
 
     shown = explain(make(rows, rewards, out=None), 1)
 
-    assert seen == ["b"]
+    assert seen == ["a", "b", "c"]
     assert (shown["row"], shown["line"]) == (1, 2)
     assert (shown["prompt"], shown["completion"], shown["total"]) == ("2+2?", "b", 1.5)
     assert shown["rewards"]["watches"] == {

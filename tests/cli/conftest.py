@@ -31,7 +31,7 @@ def breaks(completion):
         raise RuntimeError("boom")
     return 1.0
 
-@reward
+@reward(isolation="inline")
 def dies(completion):
     if completion.text == "die" and not Path("mended").exists():
         os._exit(9)

@@ -39,7 +39,6 @@ def test_json_is_one_object_and_nothing_else(score):
     assert shown["rewards"]["length"]["mean"] == pytest.approx(4 / 3)
     assert shown["total"]["coverage"] == 1.0
     assert "noise of the import" in ran.err
-    assert "noise of the call" in ran.err
 
 
 def test_reward_by_name_with_option_constant_and_column(score, site, written):

@@ -156,7 +156,7 @@ def test_outcome_of_coroutine_is_a_fault_and_closes_it():
     coroutine = judge()
     outcome = outcome_of(coroutine, 0.0, 1.0)
 
-    assert "async rewards are not supported yet" in outcome.reason
+    assert "write the reward as `async def`" in outcome.reason
     assert coroutine.cr_frame is None
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from grpo_core import load_reward, reward
 from grpo_core.completion import Completion
-from grpo_core.errors import ConfigError, NotSupportedYetError, UnknownRewardError
+from grpo_core.errors import ConfigError, UnknownRewardError
 from grpo_core.outcome import Outcome, Skip
 
 
@@ -194,10 +194,17 @@ def test_load_file_is_relative_to_the_folder(tmp_path):
     assert load_reward("mine.py:f", folder=tmp_path)("c") == Outcome(1.0)
 
 
-@pytest.mark.parametrize("name", ["timeout_s", "isolation", "retries", "rate"])
-def test_load_engine_setting_is_not_supported_yet(name):
-    with pytest.raises(NotSupportedYetError, match=f"{name}: is not supported yet"):
-        load_reward(equals, **{name: 2})
+def test_load_settings_decide_how_it_is_run():
+    reward = load_reward(equals, isolation="thread", timeout_s=2, on_timeout="missing", retries=1)
+
+    policy = reward.policy
+    assert (policy.isolation, policy.timeout_s) == ("thread", 2.0)
+    assert (policy.on_timeout, policy.retries) == (None, 1)
+
+
+def test_load_setting_that_cannot_be_is_named():
+    with pytest.raises(ConfigError, match="timeout_s: Input should be greater than 0"):
+        load_reward(equals, timeout_s=0)
 
 
 def test_load_unknown_argument_is_a_type_error():

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from grpo_core.outcome import Outcome, Score, Skip
-from grpo_core.scoring.trl_style import TrlBatch, TrlFunction
+from grpo_core.scoring.trl_batch import TrlBatch
+from grpo_core.scoring.trl_style import TrlFunction
 
 
 def scored(function: Callable[..., Any]) -> list[Outcome]:
     """The outcomes of two rows."""
     rows = [{"answer": f"a{i}"} for i in range(2)]
-    return TrlFunction(function, "f").score(TrlBatch(["p", "q"], ["c", "d"], rows))[0]
+    return TrlFunction(function, "f").score(TrlBatch(["p", "q"], ["c", "d"], rows))
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,11 @@ from typing import Any
 import pytest
 
 from grpo_core.completion import Completion
-from grpo_core.errors import ConfigError, NotSupportedYetError
+from grpo_core.errors import ConfigError
 from grpo_core.outcome import Outcome
-from grpo_core.scoring.trl_style import (
-    PromptMessages,
-    PromptText,
-    TrlBatch,
-    TrlFunction,
-)
+from grpo_core.scoring.runner import Batch
+from grpo_core.scoring.trl_batch import PromptMessages, PromptText, TrlBatch
+from grpo_core.scoring.trl_style import TrlFunction
 
 CHAT = [{"role": "user", "content": "2+2?"}]
 REPLY = [{"role": "assistant", "content": "4"}]
@@ -40,7 +37,7 @@ def chat_batch() -> TrlBatch:
 
 
 def scored(function: Callable[..., Any], batch: TrlBatch | None = None) -> list[Outcome]:
-    return TrlFunction(function, "f").score(text_batch() if batch is None else batch)[0]
+    return TrlFunction(function, "f").score(text_batch() if batch is None else batch)
 
 
 def values(function: Callable[..., Any], batch: TrlBatch | None = None) -> list[float | None]:
@@ -143,7 +140,7 @@ def test_call_of_an_empty_batch_is_not_made():
     def never(completions):
         raise AssertionError("called")
 
-    assert TrlFunction(never, "f").score(TrlBatch([], [], [], {})) == ([], [])
+    assert TrlFunction(never, "f").score(TrlBatch([], [], [], {})) == []
 
 
 def test_call_without_a_required_argument_is_a_fault_and_not_made():
@@ -154,10 +151,12 @@ def test_call_without_a_required_argument_is_a_fault_and_not_made():
 
 
 def test_call_time_is_divided_evenly():
-    _, seconds = TrlFunction(lambda completions: [1.0] * 4, "f").score(text_batch(4))
+    completions = [Completion(f"c{i}") for i in range(4)]
 
-    assert len(set(seconds)) == 1
-    assert len(seconds) == 4
+    column = TrlFunction(lambda completions: [1.0] * 4, "f").run(Batch(completions), {})
+
+    assert len(set(column.seconds)) == 1
+    assert len(column.seconds) == 4
 
 
 def prompts_of(batch: TrlBatch) -> Sequence[Any]:
@@ -252,18 +251,27 @@ class AsyncCall:
         return [1.0]
 
 
-@pytest.mark.parametrize(
-    "function", [judge, stream, AsyncCall(), functools.partial(judge), AsyncCall().__call__]
-)
-def test_function_that_is_async_is_refused(function):
-    with pytest.raises(NotSupportedYetError, match="async functions are not supported yet"):
-        TrlFunction(function, "f")
+@pytest.mark.parametrize("function", [judge, functools.partial(judge), AsyncCall()])
+def test_function_that_is_async_is_known_as_such(function):
+    assert TrlFunction(function, "f").is_async
+
+
+def test_function_that_is_an_async_generator_is_refused():
+    with pytest.raises(ConfigError, match="it is an async generator"):
+        TrlFunction(stream, "f")
+
+
+def test_model_is_refused_with_advice():
+    torch = pytest.importorskip("torch")
+
+    with pytest.raises(ConfigError, match=r"it is a model \(Linear\); .* wrap it in a function"):
+        TrlFunction(torch.nn.Linear(1, 1), "f")
 
 
 def test_function_that_returns_a_coroutine_is_a_fault_without_a_warning():
     outcomes = scored(lambda completions: judge(completions))
 
-    assert outcomes[0].reason == ("returned a coroutine; async functions are not supported yet")
+    assert "write the reward as `async def`" in outcomes[0].reason
     assert outcomes[0].fault
 
 

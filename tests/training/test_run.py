@@ -155,7 +155,7 @@ def test_train_all_problems_come_at_once_without_traceback(project, capsys, monk
         path = "train.jsonl"
         [rewards.a]
         use = "format/tagz"
-        timeout_s = 2
+        timeout = 2
         [rewards.b]
         use = "tags"
         [rewards.c]
@@ -175,7 +175,7 @@ def test_train_all_problems_come_at_once_without_traceback(project, capsys, monk
 
     assert code == 2
     assert "10 problems in run.toml:" in said
-    assert "rewards.a.timeout_s: is not supported yet; leave it out" in said
+    assert "rewards.a.timeout: unknown key. Did you mean 'timeout_s' or 'on_timeout'?" in said
     assert "rewards.a.use: no reward 'format/tagz'" in said
     assert "Did you mean 'format/tags' or" in said
     assert "rewards.b.use: 'tags' is a bare name; write the full one: 'format/tags'." in said

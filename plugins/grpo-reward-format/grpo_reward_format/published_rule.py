@@ -40,7 +40,7 @@ _RULES: dict[str, Callable[[str], float]] = {
 }
 
 
-@reward(range=(0.0, 1.0))
+@reward(range=(0.0, 1.0), isolation="inline")
 class PublishedRule:
     """The number that a published format reward gives, its quirks included.
 

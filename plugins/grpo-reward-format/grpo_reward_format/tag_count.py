@@ -12,7 +12,7 @@ from grpo_reward_format.places import place
 from grpo_reward_format.reading import FENCE_LIMIT, Reader, summary
 
 
-@reward(range=(0.0, 1.0))
+@reward(range=(0.0, 1.0), isolation="inline")
 class TagCount:
     r"""The share of the required tags that stand in their place, each exactly once.
 

@@ -11,7 +11,7 @@ from grpo_reward_format.checks import check_choices, check_suffixes, check_tags
 from grpo_reward_format.reading import FENCE_LIMIT, Reader, summary
 
 
-@reward(range=(0.0, 1.0))
+@reward(range=(0.0, 1.0), isolation="inline")
 class Tags:
     r"""1.0 if the text is the required blocks, each once, in order, filled, and nothing else.
 

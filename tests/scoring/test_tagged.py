@@ -1,4 +1,4 @@
-"""`SampleReward`: one tagged reward on completions, one after the other."""
+"""`TaggedReward`: one tagged reward on the completions of a batch."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,13 +8,25 @@ import pytest
 from grpo_core.completion import Completion
 from grpo_core.inputs import Column, InputPlan
 from grpo_core.outcome import Fail, Outcome, Score, Skip
-from grpo_core.scoring.inline import SampleReward
+from grpo_core.scoring.calls import Callee
+from grpo_core.scoring.policy import Policy
+from grpo_core.scoring.runner import Batch
+from grpo_core.scoring.tagged import TaggedReward
 
 ANSWER = InputPlan((Column("answer", "answer", False, False, True),))
 
 
-def runner(function: Callable[..., Any], plan: InputPlan = ANSWER, **kwargs: Any) -> SampleReward:
-    return SampleReward(function, plan, 0.0, 1.0, **kwargs)
+class Inline(TaggedReward):
+    """Scored in this thread, for tests."""
+
+    def score(self, completions: list[Completion]) -> tuple[list[Outcome], list[float]]:
+        column = self.run(Batch(completions), {})
+        return column.outcomes, column.seconds
+
+
+def runner(function: Callable[..., Any], plan: InputPlan = ANSWER, **kwargs: Any) -> Inline:
+    callee = Callee(function, "sample", 0.0, 1.0, plan.constants)
+    return Inline("f", callee, plan, policy=Policy(), **kwargs)
 
 
 def rows(*answers: Any) -> list[Completion]:

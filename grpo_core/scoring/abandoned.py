@@ -1,0 +1,45 @@
+"""What was given up but still runs in this process, by reward: threads and tasks."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import Counter
+from collections.abc import Callable
+
+_lock = threading.Lock()
+_given_up: list[tuple[str, Callable[[], bool]]] = []
+
+
+def give_up(reward: str, runs: Callable[[], bool]) -> None:
+    """Notes something of a reward that is waited for no longer.
+
+    Args:
+        reward: Name of the reward.
+        runs: Tells whether it still runs; asked until the first False.
+    """
+    with _lock:
+        _given_up.append((reward, runs))
+
+
+def abandoned_by_reward() -> dict[str, int]:
+    """How many threads and tasks still run though nobody waits for them, by reward."""
+    with _lock:
+        _given_up[:] = [(reward, runs) for reward, runs in _given_up if runs()]
+        return dict(Counter(reward for reward, _ in _given_up))
+
+
+def abandoned() -> int:
+    """How many threads and tasks of this process still run though nobody waits for them."""
+    return sum(abandoned_by_reward().values())
+
+
+def _forget() -> None:
+    """In a forked child none of them runs, and the lock may be held by a thread that is gone."""
+    global _lock
+    _lock = threading.Lock()
+    _given_up.clear()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_forget)

@@ -1,0 +1,86 @@
+"""Makes a `TaggedReward` of what a name led to and what the config says."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from grpo_core.catalog import Catalog, Resolved
+from grpo_core.errors import ConfigError, Problem
+from grpo_core.inputs import InputPlan
+from grpo_core.options import build
+from grpo_core.scoring.cache import OutcomeCache
+from grpo_core.scoring.calls import Callee
+from grpo_core.scoring.pacing import Pacer
+from grpo_core.scoring.pool import Pool
+from grpo_core.scoring.recipe import Recipe, file_sha256, importable
+from grpo_core.scoring.settings import policy_of
+from grpo_core.scoring.tagged import TaggedReward
+from grpo_core.sections import RewardSection
+
+
+def make_tagged(
+    resolved: Resolved,
+    section: RewardSection,
+    plan: InputPlan,
+    catalog: Catalog,
+    *,
+    where: str,
+    folder: Path | None = None,
+    cache: OutcomeCache | None = None,
+    pool: Pool | None = None,
+) -> tuple[TaggedReward | None, list[Problem]]:
+    """Builds a tagged reward and settles how it is run.
+
+    Args:
+        resolved: The reward.
+        section: Its options and settings.
+        plan: Where its inputs come from.
+        catalog: Where the reward was found; workers find it under the same lists.
+        where: Path of the section, for the problems.
+        folder: What a relative file is relative to.
+        cache: Where its outcomes are kept; default: a cache of its own.
+        pool: Its worker processes; default: those that all rewards share.
+
+    Returns:
+        The reward, or None if it could not be built, and all problems.
+    """
+    info = resolved.info
+    assert info is not None
+    try:
+        built = build(info, section.options, f"{where}.options" if where else "options")
+    except ConfigError as exc:
+        return None, list(exc.problems)
+    use = importable(resolved, section.use, folder)
+    policy, problems = policy_of(
+        info, section, rebuildable=use is not None, low=built.low, high=built.high, where=where
+    )
+    digest = file_sha256(resolved.target)
+    recipe = None
+    if use is not None:
+        recipe = Recipe(use, section.options, plan.constants, catalog.chosen, digest)
+    said = (
+        resolved.name,
+        resolved.distribution,
+        resolved.version,
+        digest,
+        sorted(section.options.items()),
+        sorted(plan.constants.items()),
+        plan.columns,
+    )
+    identity = hashlib.blake2b(repr(said).encode("utf-8", "backslashreplace"), digest_size=16)
+    reward = TaggedReward(
+        name=resolved.name,
+        callee=Callee(built.function, info.scope, built.low, built.high, plan.constants),
+        plan=plan,
+        needs=built.needs,
+        policy=policy,
+        is_async=info.is_async,
+        defaults={p.name: p.default for p in info.inputs if not p.required},
+        recipe=recipe,
+        identity=identity.digest(),
+        pacer=None if policy.rate is None else Pacer(policy.rate),
+        cache=OutcomeCache() if cache is None else cache,
+        pool=pool,
+    )
+    return reward, problems

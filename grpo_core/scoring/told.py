@@ -1,0 +1,17 @@
+"""What went wrong with a reward, in a few lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from grpo_core.outcome import Outcome
+
+
+def told(label: str, outcomes: Sequence[Outcome], rows: Sequence[int]) -> str:
+    """What went wrong with a reward: how often, and the reasons of three rows."""
+    lines = [f"reward {label} failed on {len(rows)} of {len(outcomes)} completions:"]
+    if len(rows) > 1 and len({outcomes[i].reason for i in rows}) == 1:
+        lines.append(f"  rows {rows[0]} to {rows[-1]}: {outcomes[rows[0]].reason}")
+    else:
+        lines += [f"  row {i}: {outcomes[i].reason}" for i in rows[:3]]
+    return "\n".join(lines)
