@@ -144,6 +144,10 @@ class WorkerProcess:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
 
+    def has_ended(self) -> bool:
+        """Whether the process has ended; a copy that a reward forked may keep its channel open."""
+        return self._status() is not None
+
     def how_it_ended(self) -> str:
         """How a worker that closed its end of the channel came to its own."""
         end = time.monotonic() + 0.5
