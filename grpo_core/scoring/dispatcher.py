@@ -14,6 +14,7 @@ from grpo_core.errors import GrpoError
 from grpo_core.outcome import Outcome
 from grpo_core.scoring.channel import Message
 from grpo_core.scoring.checks import fault
+from grpo_core.scoring.guard import Guard
 from grpo_core.scoring.inbox import Inbox
 from grpo_core.scoring.jobs import Job
 from grpo_core.scoring.process import PATIENCE_S, WorkerProcess
@@ -35,7 +36,7 @@ _MAX_PACES = 256
 class Dispatcher:
     """Workers, the jobs they work at, and the thread that does everything with them.
 
-    All but `post`, `stop` and `forget` runs in that thread.
+    All but `post`, `stop` and `let_go` runs in that thread.
     """
 
     def __init__(self, n_workers: int, memory_mb: int) -> None:
@@ -50,6 +51,7 @@ class Dispatcher:
         self._next_look = 0.0
         self._stopping = False
         self._inbox = Inbox()
+        self._guard = Guard()
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._inbox.socket, selectors.EVENT_READ)
         # A daemon, since Python waits for other threads before it calls what ends this one.
@@ -66,12 +68,13 @@ class Dispatcher:
         if threading.current_thread() is not self._thread:
             self._thread.join()
 
-    def forget(self) -> None:
+    def let_go(self) -> None:
         """Lets go of workers and files of the process that this one was forked from."""
         self._selector.close()
-        self._inbox.forget()
+        self._inbox.let_go()
+        self._guard.let_go()
         for worker in [*self._workers, *self._killed]:
-            worker.forget()
+            worker.let_go()
 
     # Commands
 
@@ -242,6 +245,7 @@ class Dispatcher:
             return
         self._selector.unregister(worker.channel.socket)
         worker.end()
+        self._guard.forget(worker.group)
         self._workers.remove(worker)
         self._killed.append(worker)
         if worker.chunk is not None:
@@ -307,6 +311,7 @@ class Dispatcher:
             except (OSError, GrpoError) as exc:
                 self._start_failed(str(exc))
                 return
+            self._guard.watch(worker.group)
             self._workers.append(worker)
             self._selector.register(worker.channel.socket, selectors.EVENT_READ, worker)
 
@@ -371,6 +376,7 @@ class Dispatcher:
             time.sleep(0.001)
         if self._killed:
             logger.warning("%d workers of process %d do not end", len(self._killed), os.getpid())
+        self._guard.close()
         self._selector.close()
 
 

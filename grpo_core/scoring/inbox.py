@@ -47,9 +47,9 @@ class Inbox:
         with self._lock:
             self._is_open = False
         self.run_commands()
-        self.forget()
+        self.let_go()
 
-    def forget(self) -> None:
+    def let_go(self) -> None:
         """Closes the files; all that a forked process may do."""
         self._wake_up.close()
         self.socket.close()
