@@ -143,6 +143,10 @@ def holds_the_interpreter(completion, hard: bool):
 def ends(completion, how: str):
     if how == "exit":
         os._exit(3)
+    elif how == "exit after a fork":
+        if os.fork() == 0:
+            time.sleep(1000)
+        os._exit(3)
     elif how == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
     elif how == "segfault":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import selectors
-import socket
 import threading
 import time
 from collections import deque
@@ -15,6 +14,8 @@ from grpo_core.errors import GrpoError
 from grpo_core.outcome import Outcome
 from grpo_core.scoring.channel import Message
 from grpo_core.scoring.checks import fault
+from grpo_core.scoring.guard import Guard
+from grpo_core.scoring.inbox import Inbox
 from grpo_core.scoring.jobs import Job
 from grpo_core.scoring.process import PATIENCE_S, WorkerProcess
 
@@ -23,8 +24,10 @@ logger = logging.getLogger("grpo_core")
 # After so many workers in a row that did not come up, the calls fail with the reason.
 _MAX_FAILED_STARTS = 3
 _PAUSE_AFTER_FAILED_START_S = 0.2
-# How often a worker that was killed is looked at until it is gone.
+# How often a worker that was killed is looked at until it is gone, and one that is busy whether it
+# is still there; in most cases its channel tells at once.
 _REAP_S = 0.02
+_LOOK_S = 0.2
 _MAX_REAP_S = 5.0
 # How many recipes' paces are remembered.
 _MAX_PACES = 256
@@ -33,7 +36,7 @@ _MAX_PACES = 256
 class Dispatcher:
     """Workers, the jobs they work at, and the thread that does everything with them.
 
-    All but `post`, `stop` and `forget` runs in that thread.
+    All but `post`, `stop` and `let_go` runs in that thread.
     """
 
     def __init__(self, n_workers: int, memory_mb: int) -> None:
@@ -45,30 +48,19 @@ class Dispatcher:
         self._pace: dict[bytes, float] = {}
         self._n_failed_starts = 0
         self._next_start = 0.0
-        self._commands: deque[Callable[[], None]] = deque()
-        self._lock = threading.Lock()
-        self._is_open = True
+        self._next_look = 0.0
         self._stopping = False
-        self._wake_up, self._woken = socket.socketpair()
-        self._wake_up.setblocking(False)
-        self._woken.setblocking(False)
+        self._inbox = Inbox()
+        self._guard = Guard()
         self._selector = selectors.DefaultSelector()
-        self._selector.register(self._woken, selectors.EVENT_READ)
+        self._selector.register(self._inbox.socket, selectors.EVENT_READ)
         # A daemon, since Python waits for other threads before it calls what ends this one.
         self._thread = threading.Thread(target=self._run, name="grpo-core-pool", daemon=True)
         self._thread.start()
 
     def post(self, command: Callable[[], None]) -> bool:
         """Has the thread do something; returns False if it has ended."""
-        with self._lock:
-            if not self._is_open:
-                return False
-            self._commands.append(command)
-            try:
-                self._wake_up.send(b"\0")
-            except BlockingIOError:  # it has been told often enough
-                pass
-        return True
+        return self._inbox.post(command)
 
     def stop(self) -> None:
         """Ends the workers and the thread; what is not decided fails."""
@@ -76,13 +68,13 @@ class Dispatcher:
         if threading.current_thread() is not self._thread:
             self._thread.join()
 
-    def forget(self) -> None:
+    def let_go(self) -> None:
         """Lets go of workers and files of the process that this one was forked from."""
         self._selector.close()
-        self._wake_up.close()
-        self._woken.close()
+        self._inbox.let_go()
+        self._guard.let_go()
         for worker in [*self._workers, *self._killed]:
-            worker.forget()
+            worker.let_go()
 
     # Commands
 
@@ -116,17 +108,13 @@ class Dispatcher:
 
     def _turn(self) -> None:
         for key, events in self._selector.select(self._wait_s()):
-            worker: WorkerProcess | None = key.data
-            if worker is None:
-                while self._drained():
-                    pass
-            elif worker in self._workers:
+            worker = key.data
+            if worker in self._workers:
                 if events & selectors.EVENT_WRITE:
                     worker.channel.send_more()
                 if events & selectors.EVENT_READ:
                     self._listen(worker)
-        while self._commands:
-            self._commands.popleft()()
+        self._inbox.run_commands()
         self._look_at_the_clock()
         self._assign()
         self._finish_decided()
@@ -140,16 +128,8 @@ class Dispatcher:
                 self._selector.modify(worker.channel.socket, events, worker)
         self._killed = [w for w in self._killed if not w.is_reaped()]
 
-    def _drained(self) -> bool:
-        try:
-            return bool(self._woken.recv(4096))
-        except BlockingIOError:
-            return False
-
     def _wait_s(self) -> float | None:
         """How long nothing has to be done unless a message comes; None: for ever."""
-        if self._commands:
-            return 0.0
         now = time.monotonic()
         moments = [w.deadline for w in self._workers]
         moments += [_half(w) for w in self._workers if w.state == "running" and _half(w) > now]
@@ -157,6 +137,8 @@ class Dispatcher:
             moments.append(now + _REAP_S)
         if self._wanted() > self._n_alive():
             moments.append(self._next_start)
+        if any(w.is_busy for w in self._workers):
+            moments.append(self._next_look)
         first = min(moments, default=float("inf"))
         return None if first == float("inf") else max(0.0, first - now)
 
@@ -224,11 +206,17 @@ class Dispatcher:
             self._listen(worker)  # it may have been done while this thread had no time to look
             if worker in self._workers and worker.deadline <= time.monotonic():
                 self._is_late(worker)
+        if now >= self._next_look:
+            self._next_look = now + _LOOK_S
+            for worker in [w for w in self._workers if w.is_busy and w.has_ended()]:
+                self._listen(worker)  # for what it said before
+                if worker in self._workers:
+                    self._has_ended(worker)
 
     def _is_late(self, worker: WorkerProcess) -> None:
         seconds = time.monotonic() - worker.since
         if worker.state == "starting":
-            self._start_failed(f"did not start within {PATIENCE_S:g} s")
+            self._start_failed(f"it did not start within {PATIENCE_S:g} s", worker)
         elif worker.state == "building" and worker.job is not None:
             self._cannot_build(worker.job, f"takes longer than {PATIENCE_S:g} s to build")
         elif worker.state == "running" and worker.chunk is not None:
@@ -241,7 +229,7 @@ class Dispatcher:
     def _has_ended(self, worker: WorkerProcess) -> None:
         how = worker.how_it_ended()
         if worker.state == "starting":
-            self._start_failed(how)
+            self._start_failed(how, worker)
         elif worker.state == "building" and worker.job is not None:
             worker.job.n_broken_builds += 1
             if worker.job.n_broken_builds > 1:
@@ -257,6 +245,7 @@ class Dispatcher:
             return
         self._selector.unregister(worker.channel.socket)
         worker.end()
+        self._guard.forget(worker.group)
         self._workers.remove(worker)
         self._killed.append(worker)
         if worker.chunk is not None:
@@ -267,12 +256,12 @@ class Dispatcher:
         for other in [j for j in self._jobs if j.key == job.key]:
             self._give_up(other, fault(reason))
 
-    def _start_failed(self, how: str) -> None:
+    def _start_failed(self, how: str, worker: WorkerProcess | None = None) -> None:
+        """Tries again after a pause; gives up where no worker comes up, time after time."""
         self._n_failed_starts += 1
         self._next_start = time.monotonic() + _PAUSE_AFTER_FAILED_START_S
-        if self._n_failed_starts >= _MAX_FAILED_STARTS and not any(
-            w.state != "starting" for w in self._workers
-        ):
+        others = [w for w in self._workers if w is not worker and w.state != "leaving"]
+        if self._n_failed_starts >= _MAX_FAILED_STARTS and not others:
             self._n_failed_starts = 0
             for job in list(self._jobs):
                 self._give_up(job, Outcome(None, "failed", f"no worker could be started: {how}"))
@@ -322,6 +311,7 @@ class Dispatcher:
             except (OSError, GrpoError) as exc:
                 self._start_failed(str(exc))
                 return
+            self._guard.watch(worker.group)
             self._workers.append(worker)
             self._selector.register(worker.channel.socket, selectors.EVENT_READ, worker)
 
@@ -365,10 +355,8 @@ class Dispatcher:
             job.finish()
 
     def _shut_down(self, why: str) -> None:
-        with self._lock:
-            self._is_open = False
-        while self._commands:
-            self._commands.popleft()()
+        self._selector.unregister(self._inbox.socket)
+        self._inbox.close()
         for job in self._jobs:
             job.fail_rest(Outcome(None, "failed", why))
         self._finish_decided()
@@ -379,7 +367,7 @@ class Dispatcher:
                 self._kill(worker)
         while self._workers:
             for key, _ in self._selector.select(self._wait_s()):
-                if isinstance(key.data, WorkerProcess) and key.data in self._workers:
+                if key.data in self._workers:
                     self._listen(key.data)
             self._look_at_the_clock()
         end = time.monotonic() + _MAX_REAP_S
@@ -388,9 +376,8 @@ class Dispatcher:
             time.sleep(0.001)
         if self._killed:
             logger.warning("%d workers of process %d do not end", len(self._killed), os.getpid())
+        self._guard.close()
         self._selector.close()
-        self._wake_up.close()
-        self._woken.close()
 
 
 def _half(worker: WorkerProcess) -> float:

@@ -123,7 +123,7 @@ class Pool:
         self._lock = threading.Lock()
         dispatcher, self._dispatcher = self._dispatcher, None
         if dispatcher is not None:
-            dispatcher.forget()
+            dispatcher.let_go()
 
 
 _open_pools: set[Pool] = set()

@@ -54,24 +54,21 @@ class WorkerProcess:
         path = search_path()
         changed = _environment(path)
         ours, theirs = socket.socketpair()
-        read, self._lifeline = os.pipe()
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", _MODULE, str(theirs.fileno()), str(read)],
+                [sys.executable, "-P", "-m", _MODULE, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=None if _has_stderr() else subprocess.DEVNULL,
-                pass_fds=[theirs.fileno(), read],
+                pass_fds=[theirs.fileno()],
                 env={**os.environ, **changed},
                 start_new_session=True,
             )
         except BaseException:
             ours.close()
-            os.close(self._lifeline)
             raise
         finally:
             theirs.close()
-            os.close(read)
         self.channel = Channel(ours)
         self.state: State = "starting"
         self.since = time.monotonic()
@@ -83,6 +80,11 @@ class WorkerProcess:
             name: os.environ.get(name) for name in changed if name not in _KEPT_IN_THE_WORKER
         }
         self.channel.send((os.getpid(), path, restored, memory_mb))
+
+    @property
+    def group(self) -> int:
+        """Number of its process group: it, and what its rewards start."""
+        return self._process.pid
 
     @property
     def is_busy(self) -> bool:
@@ -136,13 +138,17 @@ class WorkerProcess:
     def end(self) -> None:
         """Kills it and what its rewards started; `is_reaped` tells when it is gone."""
         self._kill()
-        self._close()
+        self.channel.close()
 
     def _kill(self) -> None:
         # The group's number is ours for as long as the worker was not waited for.
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+                os.killpg(self.group, signal.SIGKILL)
+
+    def has_ended(self) -> bool:
+        """Whether the process has ended; a copy that a reward forked may keep its channel open."""
+        return self._status() is not None
 
     def how_it_ended(self) -> str:
         """How a worker that closed its end of the channel came to its own."""
@@ -165,16 +171,10 @@ class WorkerProcess:
         """Whether it is gone; it leaves no zombie then."""
         return self._process.poll() is not None
 
-    def forget(self) -> None:
+    def let_go(self) -> None:
         """Lets go of it without touching it: it belongs to the process that was forked."""
-        self._close()
+        self.channel.close()
         self._process.returncode = 0  # else subprocess would wait for another one's child
-
-    def _close(self) -> None:
-        if self._lifeline >= 0:
-            self.channel.close()
-            os.close(self._lifeline)
-            self._lifeline = -1
 
     def _status(self) -> int | None:
         """Its exit code, or minus its signal; None while it runs. It stays to be waited for."""

@@ -1,4 +1,4 @@
-"""A worker process: `python -m grpo_core.scoring.worker SOCKET LIFELINE`, started by the pool.
+"""A worker process: `python -m grpo_core.scoring.worker FD`, started by the pool.
 
 It builds rewards from recipes, runs the calls that it is sent and reports after each. The messages
 to it are `("build", key, recipe, path)`, `("run", key, calls)` and `("close",)`; from it come
@@ -41,14 +41,14 @@ _MIB = 1 << 20
 
 def main() -> None:
     """Serves the pool until it closes the socket, then ends."""
-    sock, lifeline = socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2])
+    sock = socket.socket(fileno=int(sys.argv[1]))
     sock.set_inheritable(False)
     channel = BlockingChannel(sock)
     greeting = channel.receive()
     if greeting is None:
         return
     parent, path, environment, memory_mb = greeting
-    _end_with(parent, lifeline)
+    _end_with(parent)
     sys.argv = sys.argv[:1]
     sys.path[:] = path
     _restore(environment)
@@ -166,27 +166,8 @@ def _why(exc: BaseException) -> str:
     return f"{type(exc).__name__}: {one_line(exc)}"
 
 
-def _end_with(parent: int, lifeline: int) -> None:
-    """Makes this process, and what its rewards start, end with its parent, however that ends.
-
-    Args:
-        parent: Number of the parent's process.
-        lifeline: Reading end of a pipe whose other end the parent alone holds, as long as it lives.
-    """
-    # A process of its own: a thread here gets no turn while a reward holds the interpreter, and
-    # the signal below reaches this process alone.
-    with contextlib.suppress(OSError):  # a container without a shell
-        os.posix_spawn(
-            "/bin/sh",
-            ["sh", "-c", "trap '' HUP INT TERM; read _; kill -s KILL 0"],
-            {},
-            file_actions=[
-                (os.POSIX_SPAWN_DUP2, lifeline, 0),
-                (os.POSIX_SPAWN_CLOSE, 1),
-                (os.POSIX_SPAWN_CLOSE, 2),
-            ],
-        )
-    os.close(lifeline)
+def _end_with(parent: int) -> None:
+    """Makes this process end with its parent, however that ends."""
     with contextlib.suppress(OSError, AttributeError):  # Linux alone has it
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:  # it ended before the line above

@@ -28,6 +28,7 @@ def of_the_bad_one(pool, how):
     ("how", "reason"),
     [
         ("exit", "its worker ended with exit code 3"),
+        ("exit after a fork", "its worker ended with exit code 3"),
         ("kill", "its worker was killed by signal 9 (SIGKILL; out of memory?)"),
         ("segfault", "its worker was killed by signal 11 (SIGSEGV)"),
     ],
