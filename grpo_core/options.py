@@ -10,6 +10,7 @@ from grpo_core.convert import convert
 from grpo_core.copying import own_copy
 from grpo_core.errors import ConfigError, Problem, listed, near
 from grpo_core.reward import RewardInfo
+from grpo_core.secrets import hide, is_secret, read_secret, secret_problem
 
 
 def check_options(
@@ -41,7 +42,11 @@ def check_options(
                 )
             )
             continue
-        made, wrong = convert(declared[name], value)
+        if is_secret(declared[name].annotation):
+            text = secret_problem(value)
+            made, wrong = value, [] if text is None else [("", text)]
+        else:
+            made, wrong = convert(declared[name], value)
         problems += [Problem(at + path, message) for path, message in wrong]
         if not wrong:
             converted[name] = made
@@ -88,6 +93,8 @@ def build(info: RewardInfo, given: Mapping[str, Any], where: str = "options") ->
         raise ConfigError(problems)
     # A list as a default belongs to the function; two rewards built of it must not share it.
     for o in info.options:
+        if o.name in options and is_secret(o.annotation):
+            options[o.name] = read_secret(options[o.name])
         if o.name not in options and isinstance(o.default, list | dict | set):
             options[o.name] = own_copy(o.default)
     try:
@@ -98,10 +105,16 @@ def build(info: RewardInfo, given: Mapping[str, Any], where: str = "options") ->
     except KeyboardInterrupt:
         raise
     except (ValueError, TypeError) as exc:
-        raise ConfigError([Problem(where, f"{info.name!r} refuses them: {exc}")]) from exc
+        raise ConfigError(
+            [Problem(where, f"{info.name!r} refuses them: {hide(str(exc))}")]
+        ) from exc
     except BaseException as exc:  # the class is the author's; whatever it raises is the reason
         raise ConfigError(
-            [Problem(where, f"{info.name!r} cannot be built: {type(exc).__name__}: {exc}")]
+            [
+                Problem(
+                    where, f"{info.name!r} cannot be built: {type(exc).__name__}: {hide(str(exc))}"
+                )
+            ]
         ) from exc
 
 

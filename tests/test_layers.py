@@ -21,6 +21,7 @@ LEVELS = {
     "signature": 0,
     "copying": 0,
     "convert": 1,
+    "secrets": 1,
     "reward": 1,
     "tag": 1,
     "hookspecs": 1,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from grpo_core.outcome import Fail, Outcome, Score, Skip
+from grpo_core.secrets import hide
 
 # Rewards become float32 in the trainer; anything beyond would be an infinity there.
 FLOAT32_MAX = 3.4028234663852886e38
@@ -109,7 +110,7 @@ def one_line(reason: object) -> str:
         return ""
     text = reason if isinstance(reason, str) else str(reason)
     # Cut before the blanks are joined: the text may be megabytes long.
-    line = " ".join(text[: 4 * _REASON_LENGTH].split())
+    line = hide(" ".join(text[: 4 * _REASON_LENGTH].split()))
     return line if len(line) <= _REASON_LENGTH else line[: _REASON_LENGTH - 1] + "…"
 
 
