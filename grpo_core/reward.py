@@ -125,7 +125,7 @@ def reward(
     deterministic: bool | None = ...,
     isolation: Isolation | None = ...,
     timeout_s: float | None = ...,
-    on_timeout: OnTimeout = ...,
+    on_timeout: OnTimeout | None = ...,
     on_error: OnError = ...,
     needs: Sequence[str] | Callable[..., Sequence[str]] = ...,
 ) -> Callable[[T], T]: ...
@@ -138,7 +138,7 @@ def reward(
     deterministic: bool | None = None,
     isolation: Isolation | None = None,
     timeout_s: float | None = None,
-    on_timeout: OnTimeout = "low",
+    on_timeout: OnTimeout | None = None,
     on_error: OnError = "missing",
     needs: Sequence[str] | Callable[..., Sequence[str]] = (),
 ) -> T | Callable[[T], T]:
@@ -164,7 +164,8 @@ def reward(
             code that may hang or crash. Default: a process if it can be built there.
         timeout_s: Seconds that a call may take; default: 10.
         on_timeout: What a call counts as that was late: "low" (the low end of the range),
-            "missing", or a number in the range.
+            "missing", or a number in the range. Default: "low", and "missing" for an async
+            reward, whose service is late, not the completion.
         on_error: What a call counts as that failed: "missing", "raise" (the run stops), or a
             number in the range.
         needs: Fields of `Completion` that must be known, or a function that returns them, as
@@ -240,6 +241,7 @@ def info_of(target: Callable[..., Any]) -> RewardInfo:
         _check_option_function(value, [o.name for o in options], f"reward {name!r}: {what}")
     doc = inspect.getdoc(target) or ""
     awaited = is_async(target)
+    late: OnTimeout = "missing" if awaited else "low"
     return RewardInfo(
         name=name,
         target=target,
@@ -251,7 +253,8 @@ def info_of(target: Callable[..., Any]) -> RewardInfo:
         is_async=awaited,
         isolation=tag.isolation,
         timeout_s=tag.timeout_s,
-        on_timeout=tag.on_timeout,
+        # A service that is late says nothing of the completion.
+        on_timeout=late if tag.on_timeout is None else tag.on_timeout,
         on_error=tag.on_error,
         _range=tag.range,
         _needs=tag.needs,

@@ -28,7 +28,7 @@ class Tag:
     deterministic: bool | None
     isolation: Isolation | None
     timeout_s: float | None
-    on_timeout: OnTimeout
+    on_timeout: OnTimeout | None
     on_error: OnError
     needs: Sequence[str] | Callable[..., Sequence[str]]
 
@@ -52,7 +52,7 @@ def checked(tag: Tag, where: str) -> Tag:
         raise ValueError(
             f"{where}: isolation must be {_or(get_args(Isolation))}, got {tag.isolation!r}"
         )
-    if tag.isolation == "inline" and (tag.timeout_s is not None or tag.on_timeout != "low"):
+    if tag.isolation == "inline" and (tag.timeout_s is not None or tag.on_timeout is not None):
         given = "timeout_s" if tag.timeout_s is not None else "on_timeout"
         raise ValueError(
             f"{where}: an inline reward has no deadline, so {given} would do nothing; leave it "
@@ -63,9 +63,9 @@ def checked(tag: Tag, where: str) -> Tag:
         tag,
         range=value_range,
         timeout_s=_checked_timeout(tag.timeout_s, where),
-        on_timeout=_checked_value(
-            "on_timeout", tag.on_timeout, ("low", "missing"), value_range, where
-        ),
+        on_timeout=None
+        if tag.on_timeout is None
+        else _checked_value("on_timeout", tag.on_timeout, ("low", "missing"), value_range, where),
         on_error=_checked_value("on_error", tag.on_error, ("missing", "raise"), value_range, where),
         needs=tag.needs if callable(tag.needs) else checked_needs(tag.needs, where),
     )

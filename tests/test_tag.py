@@ -76,7 +76,7 @@ def test_tag_value_that_cannot_be_is_refused(arguments, said):
         ({"deterministic": "no"}, "deterministic must be a bool, got 'no'"),
         ({"timeout_s": True}, "timeout_s must be a number of seconds, got True"),
         ({"timeout_s": "2"}, "timeout_s must be a number of seconds, got '2'"),
-        ({"on_timeout": None}, "on_timeout must be 'low' or 'missing', or a number"),
+        ({"on_timeout": []}, "on_timeout must be 'low' or 'missing', or a number"),
         ({"on_error": False}, "on_error must be 'missing' or 'raise', or a number"),
     ],
 )
@@ -108,3 +108,12 @@ def test_tag_async_reward_may_say_thread():
         return 1.0
 
     assert info_of(judge).isolation == "thread"
+
+
+def test_async_reward_that_is_late_is_missing_unless_it_says_otherwise():
+    async def judge(completion):
+        """A number."""
+        return 1.0
+
+    assert info_of(reward(judge)).on_timeout == "missing"
+    assert info_of(reward(on_timeout="low")(judge)).on_timeout == "low"
