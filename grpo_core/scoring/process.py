@@ -22,6 +22,8 @@ PATIENCE_S = 60.0
 CLOSE_S = 2.0
 
 _MODULE = "grpo_core.scoring.worker"
+# Of the variables that a worker starts with, these stay set, and reach what its rewards start.
+_KEPT_IN_THE_WORKER = {"CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS"}
 
 State = Literal["starting", "idle", "building", "loading", "running", "leaving"]
 
@@ -189,10 +191,6 @@ class WorkerProcess:
         return info.si_status if info.si_code == os.CLD_EXITED else -info.si_status
 
 
-# These stay set in a worker, and reach what its rewards start.
-_KEPT_IN_THE_WORKER = {"CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS"}
-
-
 def search_path() -> list[str]:
     """Where modules are searched here; a worker searches there too."""
     return [entry for entry in sys.path if isinstance(entry, str)]
@@ -204,9 +202,15 @@ def _environment(path: list[str]) -> dict[str, str]:
         # A worker shares the trainer's machine: no accelerator, and one thread for each.
         "CUDA_VISIBLE_DEVICES": "",
         "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1"),
-        # All of the path in its order, so that no package hides a module of Python.
-        "PYTHONPATH": os.pathsep.join(path),
+        # What a worker needs for its start may lie anywhere on the path. Python's own modules come
+        # first until it has started: beside the user's script may lie a resource.py.
+        "PYTHONPATH": os.pathsep.join(sorted(path, key=lambda entry: not _is_pythons(entry))),
     }
+
+
+def _is_pythons(entry: str) -> bool:
+    standard_library = os.path.dirname(os.__file__)
+    return entry in (standard_library, os.path.join(standard_library, "lib-dynload"))
 
 
 def _has_stderr() -> bool:

@@ -12,6 +12,7 @@ import pool_jobs
 import pytest
 from pool_jobs import WAIT_S, begin, is_gone, run, values
 
+from grpo_core.scoring.dispatcher import Dispatcher
 from grpo_core.scoring.pool import Pool, shared_pool
 
 TESTS = Path(pool_jobs.__file__).parent
@@ -22,6 +23,7 @@ import sys
 sys.path.insert(0, {str(TESTS)!r})
 print("begin", flush=True)
 from pool_jobs import begin, values
+from grpo_core.scoring.dispatcher import Dispatcher
 from grpo_core.scoring.pool import shared_pool
 pids = values(shared_pool(), "process_id", [{{"seconds": 0.05}}] * 8)
 print("pids", *(int(pid) for pid in set(pids)), flush=True)
@@ -96,6 +98,15 @@ def test_script_without_a_guard_runs_once(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("begin") == 1
     assert all(is_gone(pid) for pid in pids_of(done.stdout))
+
+
+def test_script_beside_a_file_that_is_called_like_a_module_of_python_works(tmp_path):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    (tmp_path / "resource.py").write_text("raise RuntimeError('this is not yours')")
+
+    done = python(tmp_path / "script.py")
+
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("how", ["stdin", "-c"])
@@ -249,6 +260,20 @@ def test_child_of_a_fork_starts_workers_of_its_own():
     assert is_gone(theirs)
     assert values(shared, "process_id", [{}]) == [ours]
     shared.close()
+
+
+def test_pool_that_fails_itself_fails_the_calls_and_starts_anew(pool, monkeypatch, caplog):
+    def fail(self):
+        raise RuntimeError("a fault of ours")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Dispatcher, "_assign", fail)
+        [outcome] = run(pool, "double", [{"x": 1}])
+
+    assert outcome.status == "failed"
+    assert outcome.reason == "the worker pool failed: RuntimeError: a fault of ours"
+    assert "the worker pool failed" in caplog.text
+    assert values(pool, "double", [{"x": 1}]) == [2.0]
 
 
 def test_worker_reads_nothing_from_standard_input(pool):
