@@ -32,6 +32,7 @@ def with_prompts(
     *,
     prompt: str | None = None,
     template: str | None = None,
+    chat: bool | None = None,
     system: str | None = None,
     where: str = "data",
     place: Where = _row,
@@ -42,6 +43,7 @@ def with_prompts(
         rows: The rows.
         prompt: Column that holds the prompt, as text or as a chat; default: "prompt".
         template: Text with {columns} that makes the prompt instead; nested values as JSON.
+        chat: A text becomes a chat of one user's message.
         system: System message. A text becomes a chat of it and the text; a chat gets it in front
             unless it starts with one, as a block where its contents are blocks.
         where: Section of the config that says so.
@@ -51,11 +53,16 @@ def with_prompts(
         New rows with a `prompt` that is text in all or a chat in all.
 
     Raises:
-        DataError: Both or neither source is there, a column is absent, the template names none, a
-            prompt is blank or of another kind.
+        DataError: Both or neither source is there, `chat` is False beside `system`, a column is
+            absent, the template names none, a prompt is blank or of another kind.
     """
     if prompt is not None and template is not None:
         raise DataError(f"give {where}.prompt or {where}.template, not both")
+    if chat is False and system is not None:
+        raise DataError(
+            f"{where}.chat is false, but the system message makes a chat of each text; leave one "
+            f"out"
+        )
     columns = columns_of(rows)
     if template is not None:
         pieces = _pieces(template, f"{where}.template")
@@ -91,6 +98,8 @@ def with_prompts(
             f"the prompt is blank in {n} row{'s' if n > 1 else ''}: {shown}; leave "
             f"{'these rows' if n > 1 else 'the row'} out"
         )
+    if chat or system is not None:
+        made = [[{"role": "user", "content": p}] if isinstance(p, str) else p for p in made]
     if system is not None:
         made = [_with_system(p, system) for p in made]
     return [{**row, PROMPT: p} for row, p in zip(rows, made, strict=True)]
@@ -300,8 +309,7 @@ def _is_message(message: Any) -> bool:
     )
 
 
-def _with_system(prompt: Any, system: str) -> list[dict[str, Any]]:
-    chat = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else list(prompt)
+def _with_system(chat: list[dict[str, Any]], system: str) -> list[dict[str, Any]]:
     if chat[0]["role"] == "system":
         return chat
     blocks = any(isinstance(message["content"], list) for message in chat)

@@ -162,6 +162,21 @@ def test_prompts_of_texts_and_chats_are_refused():
     )
 
 
+def test_chat_makes_a_users_message_of_a_text_and_leaves_a_chat_alone():
+    chat = [{"role": "system", "content": "s"}, {"role": "user", "content": "q"}]
+
+    assert prompts([{"prompt": "q"}], chat=True) == [[{"role": "user", "content": "q"}]]
+    assert prompts([{"prompt": "q"}], chat=True, system="s") == [chat]
+    assert prompts([{"prompt": chat}], chat=True) == [chat]
+    assert prompts([{"prompt": "q"}], chat=False) == ["q"]
+
+
+def test_chat_that_is_false_beside_a_system_message_is_refused():
+    assert error([{"prompt": "q"}], chat=False, system="s") == (
+        "data.chat is false, but the system message makes a chat of each text; leave one out"
+    )
+
+
 def test_system_makes_a_chat_of_a_text():
     assert prompts([{"prompt": "hi"}], system="S") == [
         [{"role": "system", "content": "S"}, {"role": "user", "content": "hi"}]

@@ -7,13 +7,14 @@ import os
 import subprocess
 import sys
 
-from check_project import ROWS, THINK, check, jsonl
+import pytest
+from check_project import ROWS, THINK, check, jsonl, settings
 
 
 def test_check_good_config_exits_0_shows_the_prompt_and_creates_nothing(with_tokenizer):
     before = sorted(with_tokenizer.rglob("*"))
 
-    result = check()
+    result = check("--set", "data.chat=false")
 
     assert result.exit_code == 0, result.output
     assert result.stdout == (
@@ -39,6 +40,31 @@ def test_check_prefill_of_a_chat_template_is_shown(with_tokenizer):
     assert "prefill: '<think>\\n'" in result.stdout
 
 
+PLAIN = (
+    "1 warning:\n  - data: the prompts are plain texts, which the model's chat template does not "
+    "render. Make each a user's message with chat = true, or give a system message with system; "
+    "chat = false keeps the texts\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("setting", "said", "first"),
+    [
+        ("data.limit=8", PLAIN, "0+1="),
+        ("data.chat=false", "", "0+1="),
+        ("data.chat=true", "", "<user>0+1=</s><assistant>"),
+        ("data.system=Be brief.", "", "<system>Be brief.</s><user>0+1=</s><assistant>"),
+    ],
+)
+def test_check_plain_texts_for_a_chat_model_are_a_warning_unless_wanted(
+    with_tokenizer, setting, said, first
+):
+    result = check("--set", setting)
+
+    assert result.exit_code == 0, result.output
+    assert f"  | {first}\nprefill: none\n{said}run.toml: ready to train\n" in result.stdout
+
+
 def test_check_tokenizer_without_pad_token_is_a_warning(with_tokenizer):
     from tiny_model import make_tokenizer
 
@@ -46,7 +72,7 @@ def test_check_tokenizer_without_pad_token_is_a_warning(with_tokenizer):
     tokenizer.pad_token = None
     tokenizer.save_pretrained(with_tokenizer / "model")
 
-    result = check()
+    result = check("--set", "data.chat=false")
 
     assert result.exit_code == 0, result.output
     assert "1 warning:\n  - model.name: the tokenizer has no pad token; '</s>'" in result.stdout
@@ -67,7 +93,7 @@ def test_check_rows_with_none_are_a_warning(bare):
 
 
 def test_check_json_of_a_good_config(with_tokenizer):
-    result = check("--json", "--set", "eval.fraction=0.25")
+    result = check("--json", *settings("eval.fraction=0.25", "data.chat=false"))
 
     assert json.loads(result.stdout) == {
         "config": "run.toml",
