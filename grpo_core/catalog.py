@@ -24,7 +24,7 @@ from typing import Any
 
 from packaging.utils import canonicalize_name
 
-from grpo_core.discovery import ENTRY_NAME, Plugin, PluginFilter, find_plugins, load
+from grpo_core.discovery import Plugin, PluginFilter, find_plugins, load
 from grpo_core.errors import PluginError, UnknownRewardError, listed, near
 from grpo_core.reward import RewardInfo, info_of, is_tagged, reward_name
 
@@ -36,6 +36,9 @@ _warned: set[str] = set()
 # `attr` of module:attr and file.py:attr never holds a slash, so the forms cannot be confused.
 _INSTALLED = re.compile(r"(?:(?P<dist>[^:/\\]+):)?(?P<entry>[^:/\\]+)/(?P<reward>[^:/\\]+)")
 _PLUGIN_PREFIX = "grpo-reward-"
+# What a plugin calls itself. A hub id has capital letters, or a name with marks behind the slash.
+_PLUGIN = re.compile(r"[a-z0-9][a-z0-9_-]*")
+_HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -200,12 +203,18 @@ class Catalog:
                 f"{p.entry} of {p.label} ({p.state}: {p.reason})" for p in kept_out
             )
             text += "."
-        entry = use.split("/", 1)[0].split(":")[-1] if "/" in use else ""
+        entry, _, reward = use.rpartition(":")[2].partition("/")
         # No pip line where the entry looks like a slip of the pen: whoever owns that name on the
         # package index would be installed.
         entries = [p.entry for p in self.plugins]
-        if ENTRY_NAME.fullmatch(entry) and entry not in entries and not near(entry, entries):
-            text += f" If a plugin {entry!r} exists: pip install {_PLUGIN_PREFIX}{entry}"
+        if _PLUGIN.fullmatch(entry) and reward.isidentifier():
+            if entry not in entries and not near(entry, entries):
+                text += f" If a plugin {entry!r} exists: pip install {_PLUGIN_PREFIX}{entry}"
+        elif _HUB_ID.fullmatch(use) and not hint:
+            text += (
+                " No model is loaded by its hub id: wrap a reward model in a function or class, "
+                "see docs/how-to/write-a-reward.md"
+            )
         return UnknownRewardError(text)
 
 

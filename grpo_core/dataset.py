@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from grpo_core.errors import DataError, listed, near
-from grpo_core.files import Row, shown
+from grpo_core.files import Row, lost_time, shown
 
 PROMPT = "prompt"
 
@@ -32,6 +32,7 @@ def with_prompts(
     *,
     prompt: str | None = None,
     template: str | None = None,
+    chat: bool | None = None,
     system: str | None = None,
     where: str = "data",
     place: Where = _row,
@@ -42,6 +43,7 @@ def with_prompts(
         rows: The rows.
         prompt: Column that holds the prompt, as text or as a chat; default: "prompt".
         template: Text with {columns} that makes the prompt instead; nested values as JSON.
+        chat: A text becomes a chat of one user's message.
         system: System message. A text becomes a chat of it and the text; a chat gets it in front
             unless it starts with one, as a block where its contents are blocks.
         where: Section of the config that says so.
@@ -51,14 +53,26 @@ def with_prompts(
         New rows with a `prompt` that is text in all or a chat in all.
 
     Raises:
-        DataError: Both or neither source is there, a column is absent, a prompt is blank or of
-            another kind.
+        DataError: Both or neither source is there, `chat` is False beside `system`, a column is
+            absent, the template names none, a prompt is blank or of another kind.
     """
     if prompt is not None and template is not None:
         raise DataError(f"give {where}.prompt or {where}.template, not both")
+    if chat is False and system is not None:
+        raise DataError(
+            f"{where}.chat is false, but the system message makes a chat of each text; leave one "
+            f"out"
+        )
     columns = columns_of(rows)
     if template is not None:
         pieces = _pieces(template, f"{where}.template")
+        if all(field is None for _, field in pieces):
+            example = next((c for c in columns if c in template), columns[0])
+            raise DataError(
+                f"{where}.template {template!r} names no column, so every prompt would be the "
+                f"same; write a column in single braces, such as {{{example}}} ({{{{ and }}}} are "
+                f"literal braces)"
+            )
         for _, field in pieces:
             if field is not None:
                 _require(field, columns, f"{where}.template")
@@ -84,6 +98,8 @@ def with_prompts(
             f"the prompt is blank in {n} row{'s' if n > 1 else ''}: {shown}; leave "
             f"{'these rows' if n > 1 else 'the row'} out"
         )
+    if chat or system is not None:
+        made = [[{"role": "user", "content": p}] if isinstance(p, str) else p for p in made]
     if system is not None:
         made = [_with_system(p, system) for p in made]
     return [{**row, PROMPT: p} for row, p in zip(rows, made, strict=True)]
@@ -147,12 +163,17 @@ def to_columns(rows: Sequence[Row], place: Where = _row) -> dict[str, list[Any]]
         place: Says where a row is from; default: its number.
 
     Raises:
-        DataError: A column mixes texts, numbers, truth values and nested values, holds an integer
-            beyond 64 bits or a time in nanoseconds, or nested values that JSON does not have; the
-            text names the rows.
+        DataError: A column's name holds NUL, or a column mixes texts, numbers, truth values and
+            nested values, holds an integer beyond 64 bits or a time in nanoseconds, or nested
+            values that JSON does not have; the text names the rows.
     """
     table: dict[str, list[Any]] = {}
     for column in columns_of(rows):
+        if "\0" in column:
+            raise DataError(
+                f"column {column!r}: a name cannot hold the character NUL, at which Arrow cuts it "
+                f"off; rename the column"
+            )
         values = [row.get(column) for row in rows]
         if column == PROMPT:
             _check_contents(values, place)
@@ -231,10 +252,7 @@ def _check_times(column: str, values: Sequence[Any], place: Where) -> None:
     """Refuses times of pandas, as Parquet files give them, that end in nanoseconds."""
     for i, value in enumerate(values):
         if getattr(value, "nanosecond", 0) or getattr(value, "nanoseconds", 0):
-            raise DataError(
-                f"column {column!r}, {place(i)}: expected a time in microseconds at most, got "
-                f"{value}; round the column, or write it as a text or an integer"
-            )
+            raise lost_time(column, value, place(i))
 
 
 def _check_contents(prompts: Sequence[Any], place: Where) -> None:
@@ -291,8 +309,7 @@ def _is_message(message: Any) -> bool:
     )
 
 
-def _with_system(prompt: Any, system: str) -> list[dict[str, Any]]:
-    chat = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else list(prompt)
+def _with_system(chat: list[dict[str, Any]], system: str) -> list[dict[str, Any]]:
     if chat[0]["role"] == "system":
         return chat
     blocks = any(isinstance(message["content"], list) for message in chat)

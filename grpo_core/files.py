@@ -237,8 +237,12 @@ def _parquet(path: Path) -> Rows:
             file = pyarrow.parquet.ParquetFile(raw)
             _once(file.schema_arrow.names, str(path))
             for batch in file.iter_batches(batch_size=1024):
-                for row in batch.to_pylist():
-                    yield Place(label, number), row
+                cut = cut_times(batch)
+                for i, row in enumerate(batch.to_pylist()):
+                    place = Place(label, number)
+                    if i in cut:
+                        raise lost_time(*cut[i], place)
+                    yield place, row
                     number += 1
         except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as exc:
             if isinstance(exc, DataError):
@@ -248,6 +252,29 @@ def _parquet(path: Path) -> Rows:
             raise DataError(
                 f"data file {path} is not Parquet, or is damaged{at}: {first}{_is_rather(path)}"
             ) from exc
+
+
+def cut_times(table: Any) -> dict[int, tuple[str, str]]:
+    """Column and value of the times of day that Python's `time` would cut off, by row.
+
+    Args:
+        table: Rows of Arrow. Its other times become values of pandas, which keep nanoseconds.
+    """
+    found = {}
+    for name, column in zip(table.schema.names, table.columns, strict=True):
+        if str(column.type) == "time64[ns]":
+            for i, value in enumerate(column.cast("int64").to_pylist()):
+                if value is not None and value % 1000:
+                    found[i] = (name, str(column[i].cast("string")))
+    return found
+
+
+def lost_time(column: str, value: object, place: object) -> DataError:
+    """The error for a time that ends in nanoseconds."""
+    return DataError(
+        f"column {column!r}, {place}: expected a time in microseconds at most, got {value}; round "
+        f"the column, or write it as a text or an integer"
+    )
 
 
 _READERS: dict[str, Callable[[Path], Rows]] = {

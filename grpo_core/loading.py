@@ -18,7 +18,7 @@ from grpo_core.source import Datasets, held_out, identity, load, locate
 Table = dict[str, list[Any]]
 
 # What `[eval]` cannot say beside `fraction`: the rows are those of `[data]`.
-_OF_ROWS = ("path", "split", "name", "limit", "prompt", "template", "system")
+_OF_ROWS = ("path", "split", "name", "limit", "prompt", "template", "chat", "system")
 
 
 @dataclass(frozen=True)
@@ -115,6 +115,7 @@ def eval_source(evaluation: EvalSection, data: DataSection) -> DataSection:
         seed=evaluation.seed,
         prompt=prompts.prompt,
         template=prompts.template,
+        chat=data.chat if evaluation.chat is None else evaluation.chat,
         system=data.system if evaluation.system is None else evaluation.system,
     )
 
@@ -164,6 +165,7 @@ def _read(
             loaded.rows,
             prompt=section.prompt,
             template=section.template,
+            chat=section.chat,
             system=section.system,
             where=where,
             place=place,

@@ -34,9 +34,12 @@ NOT_YET = {
 # What stands for a wrong value while the other keys are looked at; the section is lost where a key
 # is wrong that is not named here. Without a limit a function may have no end.
 _STAND_IN: dict[str, dict[str, Any]] = {
-    "model": {"dtype": None, "attn": None, "lora": None},
-    "data": {"limit": 1000, "seed": None, "system": None},
-    "eval": {"limit": 1000, "seed": None, "system": None, "every": None, "num_generations": None},
+    "model": dict.fromkeys(("dtype", "attn", "lora")),
+    "data": {"limit": 1000, **dict.fromkeys(("seed", "chat", "system"))},
+    "eval": {
+        "limit": 1000,
+        **dict.fromkeys(("seed", "chat", "system", "every", "num_generations")),
+    },
 }
 
 

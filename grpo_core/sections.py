@@ -149,6 +149,7 @@ class DataSection(Section):
         seed: Shuffle the rows with this seed before the limit; default: their own order.
         prompt: Column that holds the prompt, as text or chat; default: "prompt".
         template: Text with {columns} that makes the prompt, instead of `prompt`.
+        chat: Make a user's message of a prompt that is text; default: only with `system`.
         system: System message; text prompts become a chat with it.
     """
 
@@ -159,6 +160,7 @@ class DataSection(Section):
     seed: int | None = Field(default=None, ge=0)
     prompt: str | None = None
     template: str | None = None
+    chat: bool | None = None
     system: SystemMessage | None = None
 
 
@@ -172,8 +174,9 @@ class EvalSection(Section):
         name: As in `[data]`.
         limit: As in `[data]`.
         seed: As in `[data]`; with `fraction` it draws the rows, and its default is 0.
-        prompt: As in `[data]`; default: the same, and so for `template` and `system`.
+        prompt: As in `[data]`; default: the same, and so for `template`, `chat` and `system`.
         template: As in `[data]`.
+        chat: As in `[data]`.
         system: As in `[data]`.
         every: Steps between evaluations; default: after each epoch.
         num_generations: Completions per prompt; default: as in training.
@@ -187,6 +190,7 @@ class EvalSection(Section):
     seed: int | None = Field(default=None, ge=0)
     prompt: str | None = None
     template: str | None = None
+    chat: bool | None = None
     system: SystemMessage | None = None
     every: int | None = Field(default=None, ge=1)
     num_generations: int | None = Field(default=None, ge=1)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
 from grpo_core.errors import DataError, MissingExtraError, listed, near
-from grpo_core.files import Place, Row, Rows, files_in, read_rows, shown
+from grpo_core.files import Place, Row, Rows, cut_times, files_in, lost_time, read_rows, shown
 from grpo_core.sections import DataSection
 from grpo_core.user_code import call_function, is_function, resolved_function
 
@@ -227,8 +227,12 @@ def _from_object(
         order = chosen_rows(len(made), section.limit, section.seed)
         fingerprint |= {"fingerprint": getattr(made, "_fingerprint", None)}
         _once(made.column_names, fingerprint["path"])
-        rows = made.select(order).to_list()
-        return Loaded(rows, [Place(label, i) for i in order], fingerprint)
+        chosen = made.select(order)
+        places = [Place(label, i) for i in order]
+        if "time64[ns]" in str(getattr(chosen, "features", "")):
+            for i, (column, value) in cut_times(chosen.with_format("arrow")[:]).items():
+                raise lost_time(column, value, places[i])
+        return Loaded(chosen.to_list(), places, fingerprint)
     if isinstance(made, str | bytes | Mapping) or not isinstance(made, Iterable):
         raise DataError(
             f"{fingerprint['path']} returned {type(made).__name__}: {shown(repr(made))}; expected "

@@ -38,7 +38,9 @@ def resolved_function(path: str, folder: Path) -> str:
 
 
 def call_function(path: str, folder: Path, limit: int | None = None) -> Any:
-    """Calls a function without arguments; its module may lie beside the config.
+    """Calls a function without arguments.
+
+    Modules beside the config can be imported, and those beside the file of `file.py:function`.
 
     Args:
         path: `package.module:function` or `file.py:function`.
@@ -53,7 +55,10 @@ def call_function(path: str, folder: Path, limit: int | None = None) -> Any:
     """
     match = _FUNCTION.fullmatch(path)
     assert match is not None
-    with _importable(folder):
+    folders = [folder]
+    if match["module"].endswith(".py"):
+        folders.append(_root(folder / Path(match["module"]).expanduser()))
+    with _importable(folders):
         module = _module(match["module"], folder, path)
         function = getattr(module, match["name"], None)
         if not callable(function):
@@ -78,6 +83,14 @@ def _beside(module: str, folder: Path) -> list[Path]:
     """The files that a module beside the config can be."""
     beside = folder.joinpath(*module.split("."))
     return [beside.with_name(beside.name + ".py"), beside / "__init__.py"]
+
+
+def _root(file: Path) -> Path:
+    """The folder of a file; of a package's, that in which the package lies."""
+    folder = file.parent
+    while (folder / "__init__.py").is_file():
+        folder = folder.parent
+    return folder
 
 
 def _module(name: str, folder: Path, path: str) -> Any:
@@ -121,12 +134,13 @@ def _guarded(call: Callable[[], Any], what: str) -> Any:
 
 
 @contextmanager
-def _importable(folder: Path) -> Iterator[None]:
-    """Lets modules beside the config be imported, as those beside a script are."""
-    entry = str(folder.resolve())
-    sys.path.insert(0, entry)
+def _importable(folders: Iterable[Path]) -> Iterator[None]:
+    """Lets modules in the folders be imported, as those beside a script are."""
+    entries = [str(folder.resolve()) for folder in folders]
+    sys.path[:0] = entries
     importlib.invalidate_caches()
     try:
         yield
     finally:
-        sys.path.remove(entry)
+        for entry in entries:
+            sys.path.remove(entry)

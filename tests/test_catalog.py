@@ -217,6 +217,28 @@ def test_resolve_what_is_no_name_gets_no_pip_line(site, use):
     assert "pip install" not in text
 
 
+@pytest.mark.parametrize(
+    "use", ["OpenAssistant/reward-model", "Skywork/Skywork-Reward-V2", "owner/reward-model-1.5"]
+)
+def test_resolve_id_of_the_hub_gets_no_pip_line_but_says_what_to_do_with_a_model(use):
+    text = refusal(use)
+
+    assert text.endswith(
+        " No model is loaded by its hub id: wrap a reward model in a function or class, see "
+        "docs/how-to/write-a-reward.md"
+    )
+    assert "pip install" not in text
+
+
+def test_resolve_capital_letter_by_mistake_is_not_taken_for_the_hub(site):
+    site.install("acme-rewards", entry="acme")
+
+    text = refusal("Acme/answer_equals")
+
+    assert "Did you mean 'acme/answer_equals'?" in text
+    assert "hub" not in text
+
+
 # Bare names
 
 

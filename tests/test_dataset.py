@@ -54,7 +54,6 @@ def test_prompts_leave_the_rows_alone():
         ("{q}", {"q": {"a": ["ä", None]}}, '{"a": ["ä", null]}'),
         ("{my column}", {"my column": "x"}, "x"),
         ("{0}", {"0": "x"}, "x"),
-        ("no field", {"q": 1}, "no field"),
     ],
 )
 def test_template_is_filled(template, row, expected):
@@ -92,6 +91,14 @@ def test_template_of_a_missing_column_gets_near_names():
 @pytest.mark.parametrize("rows", [[{"q": "x"}, {"q": None}], [{"q": "x"}, {"a": 1}]])
 def test_template_without_a_value_names_the_row(rows):
     assert error(rows, template="{q}") == "data.template: row 1 has no value in column 'q'"
+
+
+@pytest.mark.parametrize("template", ["Answer the question.", "{{q}}", ""])
+def test_template_without_a_column_is_refused(template):
+    assert error([{"q": "x"}, {"q": "y"}], template=template) == (
+        f"data.template {template!r} names no column, so every prompt would be the same; write a "
+        f"column in single braces, such as {{q}} ({{{{ and }}}} are literal braces)"
+    )
 
 
 def test_prompts_of_two_sources_are_refused():
@@ -152,6 +159,21 @@ def test_chat_whose_user_says_nothing_but_whose_system_does_is_taken():
 def test_prompts_of_texts_and_chats_are_refused():
     assert error([{"prompt": "p"}, {"prompt": CHAT}]) == (
         "some prompts are texts (row 0) and some are chats (row 1); make them of one kind"
+    )
+
+
+def test_chat_makes_a_users_message_of_a_text_and_leaves_a_chat_alone():
+    chat = [{"role": "system", "content": "s"}, {"role": "user", "content": "q"}]
+
+    assert prompts([{"prompt": "q"}], chat=True) == [[{"role": "user", "content": "q"}]]
+    assert prompts([{"prompt": "q"}], chat=True, system="s") == [chat]
+    assert prompts([{"prompt": chat}], chat=True) == [chat]
+    assert prompts([{"prompt": "q"}], chat=False) == ["q"]
+
+
+def test_chat_that_is_false_beside_a_system_message_is_refused():
+    assert error([{"prompt": "q"}], chat=False, system="s") == (
+        "data.chat is false, but the system message makes a chat of each text; leave one out"
     )
 
 
@@ -271,6 +293,16 @@ def test_columns_with_an_integer_that_arrow_cannot_hold_name_the_row(values):
 
     assert text.startswith("column 'x', row 1: expected an integer of at most ")
     assert text.endswith("; write it as a text")
+
+
+def test_columns_whose_name_holds_a_nul_are_refused():
+    with pytest.raises(DataError) as caught:
+        to_columns([{"prompt": "?", "an\0swer": "1"}])
+
+    assert str(caught.value) == (
+        "column 'an\\x00swer': a name cannot hold the character NUL, at which Arrow cuts it off; "
+        "rename the column"
+    )
 
 
 def test_columns_of_prompts_with_texts_and_blocks_name_two_rows():

@@ -198,6 +198,36 @@ def test_python_page_has_the_fields_of_completion():
     assert sorted(shown) == sorted(grpo_core.Completion.__dataclass_fields__)
 
 
+@needs_train
+@pytest.mark.parametrize("name", ["GRPOTrainer", "GRPOConfig", "to_trl"])
+def test_python_page_has_the_arguments_and_defaults_of(name):
+    target = getattr(grpo_core, name)
+    if isinstance(target, type):
+        target = target.__init__  # that of the class may be another's: TRL's config is a dataclass
+    parameters = [p for p in inspect.signature(target).parameters.values() if p.name != "self"]
+
+    rows = table_under(REFERENCE / "python.md", name)
+
+    assert [(code(row["argument"]), row["default"].strip("`")) for row in rows] == [
+        name_and_default(p) for p in parameters
+    ]
+    assert all(row["meaning"] for row in rows)
+
+
+def name_and_default(p: inspect.Parameter) -> tuple[str, str]:
+    """What a table of arguments says of a parameter; several at once have no default."""
+    if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+        return str(p).partition(":")[0], ""
+    return p.name, "required" if p.default is p.empty else repr(p.default)
+
+
+@needs_train
+def test_python_page_has_the_fields_of_trl_rewards():
+    rows = table_under(REFERENCE / "python.md", "to_trl", 1)
+
+    assert [code(row["field"]) for row in rows] == list(grpo_core.TrlRewards._fields)
+
+
 def test_errors_page_has_every_error_with_its_bases():
     expected = {}
     for name, kind in vars(errors).items():

@@ -88,6 +88,15 @@ def test_load_data_eval_of_its_own_takes_prompts_as_in_data(run):
     assert data.evaluation.fingerprint["sha256"] != data.train.fingerprint["sha256"]
 
 
+def test_load_data_eval_takes_chat_as_in_data_unless_it_says(run):
+    same = run('chat = true\n[eval]\npath = "e.jsonl"\n')
+    other = run('chat = true\n[eval]\npath = "e.jsonl"\nchat = false\n')
+
+    assert same.evaluation.table["prompt"][0] == [{"role": "user", "content": "e0"}]
+    assert other.evaluation.table["prompt"] == ["e0", "e1"]
+    assert other.train.table["prompt"][0][0]["role"] == "user"
+
+
 def test_load_data_eval_prompt_of_its_own_replaces_the_template(run):
     data = run('template = "Q: {answer}"\n[eval]\npath = "e.jsonl"\nprompt = "prompt"\n')
 

@@ -245,6 +245,23 @@ def test_load_function_beside_the_config_gives_its_rows(folder, name):
     assert sys.path == before
 
 
+@pytest.mark.parametrize("package", [False, True])
+def test_load_function_of_a_file_elsewhere_sees_what_lies_beside_it(folder, package):
+    code = folder.parent / ("in_package" if package else "plain")
+    code.mkdir()
+    module = "in_package.texts_of_a_package" if package else "texts_beside"
+    (code / f"{module.rpartition('.')[2]}.py").write_text("TEXT = 'from beside'\n")
+    (code / "elsewhere.py").write_text(
+        f"from {module} import TEXT\ndef rows():\n    return [{{'prompt': TEXT}}]\n"
+    )
+    if package:
+        (code / "__init__.py").write_text("")
+
+    loaded = load(DataSection(path=f"../{code.name}/elsewhere.py:rows"), folder, None, "data")
+
+    assert [row["prompt"] for row in loaded.rows] == ["from beside"]
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [

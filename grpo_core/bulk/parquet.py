@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from grpo_core.errors import DataError, MissingExtraError
+from grpo_core.files import cut_times, lost_time
 
 Row = dict[str, Any]
 
@@ -23,15 +24,19 @@ def read_rows(path: Path, skip: int = 0) -> Iterator[tuple[int, Row]]:
     """Number and columns of each row, but of the first `skip`.
 
     Raises:
-        DataError: The file is broken or has two columns of one name.
+        DataError: The file is broken, has two columns of one name or a time in nanoseconds.
         MissingExtraError: pyarrow is not installed.
     """
     number = 0
     for batch in _batches(path, _READ_ROWS):
         start = min(max(skip - number, 0), batch.num_rows)
         with _readable(path):
-            rows = batch.slice(start).to_pylist()
-        yield from enumerate(rows, number + start)
+            rest = batch.slice(start)
+            rows, cut = rest.to_pylist(), cut_times(rest)
+        for i, row in enumerate(rows):
+            if i in cut:
+                raise lost_time(*cut[i], f"data file {path}, row {number + start + i}")
+            yield number + start + i, row
         number += batch.num_rows
 
 

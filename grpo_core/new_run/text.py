@@ -99,7 +99,7 @@ def _data(data: Data, model: Model, rewards: Sequence[Chosen]) -> list[str]:
     if data.others:
         names = ", ".join(toml_value(name) for name in data.others)
         lines.append(f"# {visible(f'A guess; it could also be {names}.')}")
-    lines += [_system(data, model, rewards), _line("# limit = 100", "only the first rows"), "#"]
+    lines += [*_chat(data, model, rewards), _line("# limit = 100", "only the first rows"), "#"]
     lines.append(f"# {data.n_rows} rows with these columns, of which the first value is shown:")
     for column in data.columns[:_MOST]:
         role = "the prompt" if column == data.prompt else ""
@@ -112,17 +112,20 @@ def _data(data: Data, model: Model, rewards: Sequence[Chosen]) -> list[str]:
     return lines
 
 
-def _system(data: Data, model: Model, rewards: Sequence[Chosen]) -> str:
-    """The system message; with it texts become chats, which a chat model has been trained on."""
+def _chat(data: Data, model: Model, rewards: Sequence[Chosen]) -> list[str]:
+    """What makes chats of texts, which a chat model has been trained on; the system message."""
     said: Mapping[str, str] = tomllib.loads(_file("system.toml"))
     hints = [said[one.use] for one in rewards if one.use in said]
     text = hints[0] if hints else "You are a helpful assistant."
+    system = f"# system = {toml_value(text)}"
     if data.prompt.kind == "chat":
-        return _line(f"# system = {toml_value(text)}", "in front of chats that have none")
+        return [_line(system, "in front of chats that have none")]
     if not model.chat:
         how = "has" if model.seen else "seems to have"
-        return _line(f"# system = {toml_value(text)}", f"the model {how} no chat template")
-    return _set("system", text, "makes a chat of the text")
+        return [_line(system, f"the model {how} no chat template")]
+    if hints:
+        return [_set("system", text, "makes a chat of the text")]
+    return [_set("chat", True, "each text is a user's message"), _line(system, "in front of it")]
 
 
 def _eval(data: Data, training: Training) -> list[str]:

@@ -115,6 +115,7 @@ def _look_at_tokenizer(draft: Draft, tokenizer: Any, report: Report) -> None:
             report.problems.extend(exc.problems)
             continue
         if name == "data":
+            _look_at_chat(draft, tokenizer, part.table["prompt"][0], report)
             prefill = _prefill(draft, tokenizer, part.table["prompt"][0])
             report.first_prompt = FirstPrompt(rendered[0], prefill, lengths[0])
         if positions is not None:
@@ -124,6 +125,17 @@ def _look_at_tokenizer(draft: Draft, tokenizer: Any, report: Report) -> None:
             "how many tokens the model takes is not known, so the length of the prompts was not "
             "compared"
         )
+
+
+def _look_at_chat(draft: Draft, tokenizer: Any, prompt: Any, report: Report) -> None:
+    """Texts for a model that has learnt to answer chats."""
+    if isinstance(prompt, str) and tokenizer.chat_template and draft.sections["data"].chat is None:
+        text = (
+            "the prompts are plain texts, which the model's chat template does not render. Make "
+            "each a user's message with chat = true, or give a system message with system; chat = "
+            "false keeps the texts"
+        )
+        report.warnings.append(Problem("data", text))
 
 
 def _template_arguments(draft: Draft) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from grpo_core.errors import ConfigError, GrpoError
 from grpo_core.reader import Draft
 from grpo_core.record import RunDir
 from grpo_core.sections import ModelSection, RunConfig
+from grpo_core.training.again import portable
 from grpo_core.training.callbacks import FinalEvaluation, ProgressLine
 from grpo_core.training.check import check_run, model_name
 from grpo_core.training.prepared import run_path
@@ -65,7 +66,7 @@ def train_run(
         write(f"warning: {warning}")
     config, dataset, eval_dataset, composite, args, fingerprints = prepared
     run = RunDir(run_path(config))
-    run.write_config(_resolved(config))
+    run.write_config(portable(config))
     args.model_init_kwargs = {**(args.model_init_kwargs or {}), **_model_arguments(config.model)}
     try:
         trainer = GRPOTrainer(

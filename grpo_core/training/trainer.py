@@ -23,7 +23,7 @@ from grpo_core.scoring.trl_style import TRL_ARGUMENTS
 from grpo_core.sections import RewardSection
 from grpo_core.table import FloatArray
 from grpo_core.training.callbacks import RecordCallback
-from grpo_core.training.config import GRPOConfig
+from grpo_core.training.config import ALIASES, GRPOConfig
 from grpo_core.training.prompts import check_prompts
 from grpo_core.training.reference import same_as_saved, save_reference
 from grpo_core.training.seam import RENAMED, SeamCallback, to_trl, trainer_weights
@@ -128,9 +128,10 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
             if original is not None:
                 model.config._name_or_path = original
         if in_force := getattr(config, "defaults_in_force", None):
+            ours = {theirs: alias for alias, theirs in ALIASES.items()}
             logger.warning(
                 "defaults that differ from TRL's: %s",
-                ", ".join(f"{name}={value}" for name, value in in_force.items()),
+                ", ".join(f"{ours.get(name, name)}={value}" for name, value in in_force.items()),
             )
 
     def _set_weights(self, weights: FloatArray) -> None:

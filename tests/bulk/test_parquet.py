@@ -26,6 +26,19 @@ def test_rows_are_read_over_row_groups(tmp_path):
     assert rows_of(tmp_path / "d.parquet", 9) == []
 
 
+def test_time_of_day_that_would_lose_nanoseconds_is_refused(tmp_path):
+    table = pa.table({"at": pa.array([1_000, 2_001], pa.time64("ns"))})
+    pq.write_table(table, tmp_path / "d.parquet")
+
+    with pytest.raises(DataError) as caught:
+        rows_of(tmp_path / "d.parquet")
+
+    assert str(caught.value) == (
+        f"column 'at', data file {tmp_path / 'd.parquet'}, row 1: expected a time in microseconds "
+        f"at most, got 00:00:00.000002001; round the column, or write it as a text or an integer"
+    )
+
+
 @pytest.mark.parametrize("keep", [0, 3, 20, -5])
 def test_truncated_file_is_named(tmp_path, keep):
     path = tmp_path / "d.parquet"

@@ -1,9 +1,11 @@
-"""A folder in which `grpo score --data` is run, and what came of it."""
+"""Folders in which `grpo score --data` and `grpo check` are run, and what came of it."""
 
 import json
 import sys
+from pathlib import Path
 from typing import NamedTuple
 
+import check_project
 import pytest
 
 from grpo_core import cli
@@ -99,3 +101,26 @@ def written():
         return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
     return read
+
+
+@pytest.fixture
+def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a config, data and rewards; no tokenizer of its model is on this machine."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.jsonl").write_text(check_project.jsonl(check_project.ROWS))
+    (tmp_path / "rewards.py").write_text(check_project.REWARDS)
+    (tmp_path / "run.toml").write_text(check_project.CONFIG)
+    (tmp_path / "model").mkdir()
+    return tmp_path
+
+
+@pytest.fixture
+def with_tokenizer(bare: Path) -> Path:
+    """The same with a folder of a model: its config.json and the tokenizer of the tiny model."""
+    pytest.importorskip("trl", reason="the extra 'train' is not installed")
+    from tiny_model import make_tokenizer
+
+    (bare / "model/config.json").write_text('{"max_position_embeddings": 256}')
+    make_tokenizer().save_pretrained(bare / "model")
+    (bare / "run.toml").write_text(check_project.CONFIG.replace("nowhere/model", "model"))
+    return bare

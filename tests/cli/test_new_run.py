@@ -214,13 +214,14 @@ REPLY = [{"role": "assistant", "content": "!"}]
     ("prompt", "model", "active"),
     [("?", "a/b-Instruct", True), ("?", "a/b", False), (CHAT, "a/b-Instruct", False)],
 )
-def test_new_run_system_message_only_where_texts_meet_a_chat_model(project, prompt, model, active):
+def test_new_run_makes_chats_only_where_texts_meet_a_chat_model(project, prompt, model, active):
     (project / "train.jsonl").write_text(jsonl([{"prompt": prompt}] * 8))
 
     result = new(model=model)
 
     assert result.exit_code == 0, result.output
-    assert ("system" in config()["data"]) is active
+    assert ("chat" in config()["data"]) is active
+    assert "system" not in config()["data"]
 
 
 @pytest.mark.parametrize(("file", "chat"), [("tokenizer_config.json", False), ("a.jinja", True)])
@@ -233,7 +234,7 @@ def test_new_run_chat_template_of_a_folder_is_seen(project, file, chat):
 
     new(model="model")
 
-    assert ("system" in config()["data"]) is chat
+    assert ("chat" in config()["data"]) is chat
     assert config()["train"]["max_completion_length"] == 32
     assert "lora" not in config()["model"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
+from datetime import datetime, time
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +126,25 @@ def test_times_that_would_lose_nanoseconds_are_refused(tmp_path, kind):
     assert "column 'at', " in problem.message
     assert "d.parquet, row 1: expected a time in microseconds at most, got " in problem.message
     assert whole.problems == []
+
+
+@pytest.mark.parametrize("path", ["d.parquet", "saved"])
+def test_time_of_day_that_would_lose_nanoseconds_is_refused(tmp_path, path):
+    times = pyarrow.array([3_600_000_001_000, None, 3_600_000_001_002], pyarrow.time64("ns"))
+    table = pyarrow.table({"prompt": ["a", "b", "c"], "at": times})
+    pyarrow.parquet.write_table(table, tmp_path / "d.parquet")
+    datasets.Dataset(table).save_to_disk(tmp_path / "saved")
+
+    (problem,) = data_of(tmp_path, path).problems
+    whole = data_of(tmp_path, path, "limit = 2\n")
+
+    assert problem.message == (
+        f"column 'at', {tmp_path / path}, row 2: expected a time in microseconds at most, got "
+        f"01:00:00.000001002; round the column, or write it as a text or an integer"
+    )
+    assert whole.problems == []
+    assert whole.train is not None
+    assert whole.train.table["at"] == [time(1, 0, 0, 1), None]
 
 
 def test_saved_data_set_is_fingerprinted_shuffled_and_limited(tmp_path):

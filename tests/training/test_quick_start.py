@@ -55,7 +55,7 @@ def test_quick_start_script_runs_unguarded_and_again(tmp_path: Path) -> None:
             check=False,
         )
         assert done.returncode == 0, done.stderr
-        assert "defaults that differ from TRL's: beta=0.1, temperature=0.7" in done.stderr
+        assert "defaults that differ from TRL's: kl_coef=0.1, temperature=0.7" in done.stderr
 
     runs = sorted(p.name for p in (tmp_path / "grpo-output").glob("run-*"))
     assert runs == ["run-001", "run-002"]

@@ -248,6 +248,14 @@ def test_train_lora_leaves_an_adapter(project):
     assert (project / "runs/first/model/adapter_model.safetensors").is_file()
 
 
+@pytest.mark.parametrize(("setting", "n"), [("data.limit=8", 1), ("data.chat=true", 0)])
+def test_train_plain_texts_for_a_chat_model_are_warned_of_once(project, setting, n):
+    result = grpo("train", "run.toml", "--set", "train.max_steps=1", "--set", setting)
+
+    assert result.exit_code == 0, result.output
+    assert result.output.count("warning: data: the prompts are plain texts") == n
+
+
 def test_train_template_and_system_make_chats(project):
     rows = [{"question": f"{i}+1", "answer": str(i + 1)} for i in range(8)]
     (project / "train.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))

@@ -200,7 +200,7 @@ def test_trainer_says_which_defaults_differ_from_trl(texts, small, caplog):
         trainer_of([zeros], texts, small)
 
     said = [r.message for r in caplog.records if "defaults that differ" in r.message]
-    assert said == ["defaults that differ from TRL's: beta=0.1, temperature=0.7"]
+    assert said == ["defaults that differ from TRL's: kl_coef=0.1, temperature=0.7"]
 
 
 def test_trainer_fault_stops_with_checkpoint_of_the_last_whole_step(texts, small):
