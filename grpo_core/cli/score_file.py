@@ -22,7 +22,7 @@ from grpo_core.composite import CompositeReward
 from grpo_core.discovery import PluginFilter
 from grpo_core.errors import ConfigError, Problem
 from grpo_core.reader import read_draft
-from grpo_core.sections import PluginsSection
+from grpo_core.sections import PluginsSection, ScoringSection
 
 
 @dataclass(frozen=True)
@@ -120,11 +120,19 @@ def _from_config(call: Call) -> Job:
     problems = [p for p in draft.problems if p not in unneeded]
     scale = _scale(draft.train, problems)
     listed = draft.sections.get("plugins") or PluginsSection()
+    limits = draft.sections.get("scoring") or ScoringSection()
     catalog = Catalog(call.chosen.with_lists(listed.allow, listed.block))
     composite = None
     if draft.rewards:
         try:
-            composite = CompositeReward(draft.rewards, catalog=catalog, folder=draft.source.parent)
+            composite = CompositeReward(
+                draft.rewards,
+                catalog=catalog,
+                folder=draft.source.parent,
+                batch_timeout_s=limits.batch_timeout_s,
+                workers=limits.workers,
+                memory_mb=limits.memory_mb,
+            )
         except ConfigError as exc:
             problems += exc.problems
     if problems or composite is None:

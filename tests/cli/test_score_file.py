@@ -173,6 +173,18 @@ def test_summary_keeps_late_rows_apart_from_failed_ones(score, site):
     assert line.split()[1:8] == ["0.6667", "0.4714", "66.6", "%", "0", "0", "1"]
 
 
+def test_config_limits_scoring_as_a_whole(score, site, written):
+    site.write(
+        "late.toml",
+        "[scoring]\nbatch_timeout_s = 1.0\nworkers = 1\n"
+        '[rewards.a]\nuse = "mine.py:loops"\ntimeout_s = 5.0\n',
+    )
+
+    score("late.toml", "-o", "o.jsonl")
+
+    assert written(site)[0]["a/reason"] == "the batch took longer than 1 s"
+
+
 def test_explain_of_a_fault_ends_with_1(score):
     ran = score("mine.py:breaks", "--explain", "0")
 
