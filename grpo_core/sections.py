@@ -275,7 +275,7 @@ class RewardSection(Section):
         on_timeout: What a late call counts as: "low" is the low end of the range.
         on_error: What a failed call counts as.
         retries: Further tries of a call that raised.
-        concurrency: Calls at once; default: 8.
+        concurrency: Calls at once; default: 8, or 1 where no worker can find the reward.
         rate: Calls a second at most, or a text such as "60/min"; default: no limit.
         cache: Keep values by what they were computed from; default: as the reward allows.
     """
@@ -314,7 +314,7 @@ class ScoringSection(Section):
         max_failed: Share of a batch's cells of one reward that may fail before the run stops.
         batch_timeout_s: Seconds that scoring a batch may take.
         workers: Worker processes; default: as many as this process may use CPUs.
-        memory_mb: Memory that one of them may take; default: no limit.
+        memory_mb: Memory that one of them may take, in MiB; default: 4096.
     """
 
     max_failed: float = Field(default=0.5, ge=0.0, le=1.0)

@@ -7,7 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 from grpo_core.bulk.check import check_rows, filled
-from grpo_core.bulk.job import KINDS, Chunk, Job, cells, chunks, completions_of
+from grpo_core.bulk.job import (
+    KINDS,
+    Chunk,
+    Job,
+    cells,
+    chunks,
+    completions_of,
+    refuse_without_groups,
+)
 from grpo_core.bulk.sources import Source, open_source
 from grpo_core.errors import ConfigError, DataError, listed
 from grpo_core.outcome import Outcome
@@ -32,7 +40,7 @@ def explain(job: Job, number: int) -> dict[str, Any]:
     Raises:
         DataError: There is no such row, or it cannot be used; where others are needed, any row
             of the file.
-        ConfigError: A reward needs a column that the row does not have.
+        ConfigError: A reward needs a column that the row does not have, or groups.
     """
     source = open_source(job.data)
     located = next(source.rows(number), None)
@@ -87,6 +95,8 @@ def explain(job: Job, number: int) -> dict[str, Any]:
 def _batch_of(job: Job, source: Source, number: int) -> Chunk:
     """The rows that are scored together with one, as a run has them."""
     facts = check_rows(source, job.columns, None, lambda n: None)
+    if facts.group is None:
+        refuse_without_groups(job)
     for chunk in chunks(source.rows(), source, facts.group):
         if chunk.rows[-1].number >= number:
             return chunk._replace(rows=filled(chunk.rows, facts.columns))

@@ -127,7 +127,7 @@ def score_file(job: Job, progress: Progress) -> dict[str, Any]:
         if problems := job.composite.check_columns(facts.columns):
             raise ConfigError(problems, str(job.data))
         if facts.group is None:
-            _refuse_without_groups(job)
+            refuse_without_groups(job)
     except BaseException:
         if output is not None:
             output.close() if output.n_rows else output.discard()
@@ -146,7 +146,12 @@ def score_file(job: Job, progress: Progress) -> dict[str, Any]:
     return scorer.summary()
 
 
-def _refuse_without_groups(job: Job) -> None:
+def refuse_without_groups(job: Job) -> None:
+    """Refuses rewards that score whole groups, where the file names none.
+
+    Raises:
+        ConfigError: There is one.
+    """
     for entry in job.composite.entries:
         if entry.scope == "group":
             raise ConfigError(

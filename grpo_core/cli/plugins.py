@@ -18,6 +18,7 @@ from rich.text import Text
 from grpo_core.catalog import Catalog, Resolved
 from grpo_core.discovery import Plugin, PluginFilter
 from grpo_core.reward import Parameter, RewardInfo
+from grpo_core.scoring.policy import TIMEOUT_S
 
 app = typer.Typer(invoke_without_command=True, help="List the installed reward plugins.")
 
@@ -82,7 +83,7 @@ def show(
     allow: _Allow = None,
     block: _Block = None,
 ) -> None:
-    """Show one reward: docstring, range, inputs and options."""
+    """Show one reward: docstring, range, how it is run, inputs and options."""
     chosen: PluginFilter = context.obj
     with _noise_to_stderr():
         resolved = Catalog(chosen.with_lists(allow or None, block or ())).resolve(name, bare=True)
@@ -118,6 +119,11 @@ def _reward_as_dict(info: RewardInfo) -> dict[str, Any]:
         "summary": info.summary,
         "range": _with_defaults(info, info.range),
         "scope": info.scope,
+        "async": info.is_async,
+        "isolation": info.isolation,
+        "timeout_s": info.timeout_s,
+        "on_timeout": info.on_timeout,
+        "on_error": info.on_error,
         "deterministic": info.deterministic,
         "needs": _with_defaults(info, info.needs),
         "inputs": [_parameter_as_dict(p) for p in info.inputs],
@@ -205,20 +211,43 @@ def _print_reward(resolved: Resolved) -> None:
         console.print(Text(text, style=style), soft_wrap=True)
 
     line(resolved.name, "bold")
-    line(f"from   {resolved.origin}")
+    line(f"{'from':<13}  {resolved.origin}")
     if info is None:
         line("an untagged function, called in TRL's style")
     else:
-        line(f"range  {_range_text(info)}")
-        if needs := _with_defaults(info, info.needs):
-            line(f"needs  {', '.join(needs)}")
-        if not info.deterministic:
-            line("not deterministic")
+        for title, text in _declared(info).items():
+            line(f"{title:<13}  {text}")
         _print_parameters(line, "inputs", info.inputs)
         _print_parameters(line, "options", info.options)
     if doc := inspect.getdoc(resolved.target):
         line()
         line(doc)
+
+
+def _declared(info: RewardInfo) -> dict[str, str]:
+    """What a reward declares of itself, and what holds where it says nothing, by title."""
+    declared = {"range": _range_text(info), "scope": info.scope}
+    if info.is_async:
+        declared["isolation"] = "event loop (async)"
+    else:
+        # It was found by a name, so a worker finds it too.
+        declared["isolation"] = info.isolation or "process (default)"
+    if info.isolation != "inline":
+        given = info.timeout_s
+        declared["timeout_s"] = f"{TIMEOUT_S:g} (default)" if given is None else f"{given:g}"
+        bounds = _with_defaults(info, info.range)
+        low = f"low ({bounds[0]:g})" if bounds else "low"
+        declared["on_timeout"] = low if info.on_timeout == "low" else _value_text(info.on_timeout)
+    declared["on_error"] = _value_text(info.on_error)
+    declared["deterministic"] = "yes" if info.deterministic else "no"
+    needs = _with_defaults(info, info.needs)
+    if needs is None or needs:
+        declared["needs"] = "by options" if needs is None else ", ".join(needs)
+    return declared
+
+
+def _value_text(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 def _print_parameters(

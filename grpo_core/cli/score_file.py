@@ -22,7 +22,7 @@ from grpo_core.composite import CompositeReward
 from grpo_core.discovery import PluginFilter
 from grpo_core.errors import ConfigError, Problem
 from grpo_core.reader import read_draft
-from grpo_core.sections import PluginsSection
+from grpo_core.sections import PluginsSection, ScoringSection
 
 
 @dataclass(frozen=True)
@@ -120,11 +120,19 @@ def _from_config(call: Call) -> Job:
     problems = [p for p in draft.problems if p not in unneeded]
     scale = _scale(draft.train, problems)
     listed = draft.sections.get("plugins") or PluginsSection()
+    limits = draft.sections.get("scoring") or ScoringSection()
     catalog = Catalog(call.chosen.with_lists(listed.allow, listed.block))
     composite = None
     if draft.rewards:
         try:
-            composite = CompositeReward(draft.rewards, catalog=catalog, folder=draft.source.parent)
+            composite = CompositeReward(
+                draft.rewards,
+                catalog=catalog,
+                folder=draft.source.parent,
+                batch_timeout_s=limits.batch_timeout_s,
+                workers=limits.workers,
+                memory_mb=limits.memory_mb,
+            )
         except ConfigError as exc:
             problems += exc.problems
     if problems or composite is None:
@@ -230,21 +238,17 @@ def _summary(shown: Mapping[str, Any]) -> Iterator[str]:
     resumed = f", {shown['resumed_at']:,} of them before" if shown["resumed_at"] else ""
     rows_done = _counted(shown["rows"], "row")
     yield f"{rows_done}{groups}{resumed}; {shown['seconds']:.1f} s, {rate:,.0f} rows/s"
-    rows = [["reward", "mean", "std", "coverage", "skipped", "failed", "time/row", "histogram"]]
+    counts = ["skipped", "failed"]
+    if any(r["timed_out"] for r in shown["rewards"].values()):  # few runs need the column
+        counts.append("timed_out")
+    titles = [count.replace("_", " ") for count in counts]
+    rows = [["reward", "mean", "std", "coverage", *titles, "time/row", "histogram"]]
     for name, r in shown["rewards"].items():
-        failed = r["failed"] + r["timed_out"]
-        rows.append(
-            [
-                name,
-                *_numbers(r),
-                f"{r['skipped']:,}",
-                f"{failed:,}",
-                _time(r["seconds_per_row"]),
-                bars(r["histogram"]),
-            ]
-        )
+        cells = [f"{r[count]:,}" for count in counts]
+        time = _time(r["seconds_per_row"])
+        rows.append([name, *_numbers(r), *cells, time, bars(r["histogram"])])
     total = shown["total"]
-    rows.append(["total", *_numbers(total), "", "", "", bars(total["histogram"])])
+    rows.append(["total", *_numbers(total), *[""] * len(counts), "", bars(total["histogram"])])
     yield from _aligned(rows)
     for name, r in shown["rewards"].items():
         if r["faults"]:
@@ -289,12 +293,14 @@ def _explained(shown: Mapping[str, Any]) -> Iterator[str]:
     yield f"row {shown['row']}{line} of {shown['data']}"
     if shown["batch"]:
         first, last = shown["batch"]
-        yield f"functions in TRL's style got the rows {first} to {last}, as for the whole file"
+        got = f"got the rows {first} to {last}, as for the whole file"
+        yield f"rewards that see several completions {got}"
     yield f"prompt: {shown['prompt']}"
     yield f"completion: {shown['completion']}"
     for name, r in shown["rewards"].items():
         use = "" if r["use"] == name else f"  ({r['use']})"
-        yield f"{name}  {_value(r['value'])}  {r['status']}  weight {r['weight']:g}{use}"
+        weight = "shadow" if r["weight"] is None else f"weight {r['weight']:g}"
+        yield f"{name}  {_value(r['value'])}  {r['status']}  {weight}{use}"
         if r["reason"]:
             yield f"  {r['reason']}"
         for key, value in (r["inputs"] or {}).items():

@@ -33,6 +33,16 @@ def breaks(completion):
         raise RuntimeError("boom")
     return 1.0
 
+@reward
+def loops(completion):
+    while completion.text == "4":
+        pass
+    return 1.0
+
+@reward(scope="group")
+def longest(completions):
+    return [1.0 * (len(c.text) == max(len(c.text) for c in completions)) for c in completions]
+
 @reward(isolation="inline")
 def dies(completion):
     if completion.text == "die" and not Path("mended").exists():

@@ -40,6 +40,30 @@ def grpo_rewards():
     return [judged, LengthFits, counted]
 """
 
+DECLARED = """
+from grpo_core import hookimpl, reward
+
+@reward(scope="group", isolation="thread", timeout_s=2.5, on_timeout=0.5, on_error="raise")
+def compares(completions: list):
+    return [1.0 for c in completions]
+
+@reward(isolation="inline")
+def bounded(completion):
+    return 1.0
+
+@reward(on_timeout="missing")
+async def judge(completion):
+    return 1.0
+
+@reward(range=lambda steps: (0, steps), needs=lambda steps: "token_ids" if steps else ())
+def counted(completion, *, steps: int):
+    return 1.0
+
+@hookimpl
+def grpo_rewards():
+    return [compares, bounded, judge, counted]
+"""
+
 
 @pytest.fixture
 def grpo(site, monkeypatch):
@@ -129,6 +153,11 @@ def test_plugins_json_holds_every_field(site, grpo):
         "summary": "1.0 if the judge agrees.",
         "range": [-1.0, 1.0],
         "scope": "sample",
+        "async": False,
+        "isolation": None,
+        "timeout_s": None,
+        "on_timeout": "low",
+        "on_error": "missing",
         "deterministic": False,
         "needs": ["token_ids"],
         "inputs": [
@@ -224,10 +253,15 @@ def test_show_prints_docstring_range_needs_inputs_and_options(site, grpo):
 
     assert result.stdout == (
         "acme/judged\n"
-        "from   acme-a 2.3\n"
-        "range  -1 to 1\n"
-        "needs  token_ids\n"
-        "not deterministic\n"
+        "from           acme-a 2.3\n"
+        "range          -1 to 1\n"
+        "scope          sample\n"
+        "isolation      process (default)\n"
+        "timeout_s      10 (default)\n"
+        "on_timeout     low (-1)\n"
+        "on_error       missing\n"
+        "deterministic  no\n"
+        "needs          token_ids\n"
         "inputs\n"
         "  answer: str\n"
         "  unit: str = 'm'\n"
@@ -239,6 +273,64 @@ def test_show_prints_docstring_range_needs_inputs_and_options(site, grpo):
         "\n"
         "The whole story.\n"
     )
+
+
+def declared(result):
+    """What `show` prints between the name and the inputs, by title."""
+    lines = result.stdout.partition("\ninputs")[0].splitlines()[1:]
+    return {line[:13].strip(): line[15:] for line in lines}
+
+
+def test_show_prints_what_the_author_declares_of_how_it_is_run(site, grpo):
+    site.install("acme-a", DECLARED, entry="acme")
+
+    shown = declared(grpo("show", "acme/compares"))
+
+    del shown["from"]
+    assert shown == {
+        "range": "0 to 1",
+        "scope": "group",
+        "isolation": "thread",
+        "timeout_s": "2.5",
+        "on_timeout": "0.5",
+        "on_error": "raise",
+        "deterministic": "yes",
+    }
+
+
+def test_show_inline_reward_has_no_deadline(site, grpo):
+    site.install("acme-a", DECLARED, entry="acme")
+
+    shown = declared(grpo("show", "acme/bounded"))
+
+    assert shown["isolation"] == "inline"
+    assert not shown.keys() & {"timeout_s", "on_timeout"}
+
+
+def test_show_async_reward_runs_on_the_event_loop(site, grpo):
+    site.install("acme-a", DECLARED, entry="acme")
+
+    shown = declared(grpo("show", "acme/judge"))
+
+    assert (shown["isolation"], shown["on_timeout"]) == ("event loop (async)", "missing")
+    assert shown["deterministic"] == "no"
+
+
+def test_show_needs_and_low_end_that_depend_on_options_say_so(site, grpo):
+    site.install("acme-a", DECLARED, entry="acme")
+
+    shown = declared(grpo("show", "acme/counted"))
+
+    assert (shown["needs"], shown["on_timeout"]) == ("by options", "low")
+
+
+def test_show_json_holds_what_the_author_declares_of_how_it_is_run(site, grpo):
+    site.install("acme-a", DECLARED, entry="acme")
+
+    shown = json.loads(grpo("show", "acme/compares", "--json").stdout)
+
+    assert (shown["scope"], shown["async"], shown["isolation"]) == ("group", False, "thread")
+    assert (shown["timeout_s"], shown["on_timeout"], shown["on_error"]) == (2.5, 0.5, "raise")
 
 
 def test_show_bare_name_prints_the_full_one(site, grpo):

@@ -127,7 +127,7 @@ def test_explain_prints_one_row_in_full(score):
     assert ran.code == 0, ran.err
     assert ran.out.splitlines() == [
         "row 1 (line 2) of d.jsonl",
-        "functions in TRL's style got the rows 0 to 2, as for the whole file",
+        "rewards that see several completions got the rows 0 to 2, as for the whole file",
         "prompt: 2+2?",
         "completion: 5",
         "correct  0  scored  weight 2  (mine.py:says)",
@@ -137,6 +137,52 @@ def test_explain_prints_one_row_in_full(score):
         "length  1  scored  weight 0.5  (mine.py:lengths)",
         "total  0.5",
     ]
+
+
+def test_explain_of_a_shadow_has_no_weight(score):
+    ran = score("run.toml", "--explain", "1", "--set", "rewards.length.shadow=true")
+
+    assert ran.code == 0, ran.err
+    assert "length  1  scored  shadow  (mine.py:lengths)" in ran.out.splitlines()
+
+
+def test_group_reward_sees_the_groups_of_the_column(score, site, written):
+    ran = score("mine.py:longest", "-o", "o.jsonl")
+
+    assert ran.code == 0, ran.err
+    assert [row["mine.py:longest/value"] for row in written(site)] == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("explain", [(), ("--explain", "0")], ids=["file", "row"])
+def test_group_reward_without_groups_says_how_to_name_them(score, explain):
+    ran = score("mine.py:longest", "--group-column", "", *explain)
+
+    [problem] = ran.problems
+    assert problem.endswith("a column 'group', or name the column with --group-column")
+
+
+def test_summary_keeps_late_rows_apart_from_failed_ones(score, site):
+    site.write("late.toml", '[rewards.a]\nuse = "mine.py:loops"\ntimeout_s = 0.2\n')
+
+    ran = score("late.toml")
+
+    assert ran.code == 1
+    head, line, *_ = ran.out.splitlines()[1:]
+    assert head.split()[4:9] == ["skipped", "failed", "timed", "out", "time/row"]
+    # The late row counts 0, the low end of the range.
+    assert line.split()[1:8] == ["0.6667", "0.4714", "66.6", "%", "0", "0", "1"]
+
+
+def test_config_limits_scoring_as_a_whole(score, site, written):
+    site.write(
+        "late.toml",
+        "[scoring]\nbatch_timeout_s = 1.0\nworkers = 1\n"
+        '[rewards.a]\nuse = "mine.py:loops"\ntimeout_s = 5.0\n',
+    )
+
+    score("late.toml", "-o", "o.jsonl")
+
+    assert written(site)[0]["a/reason"] == "the batch took longer than 1 s"
 
 
 def test_explain_of_a_fault_ends_with_1(score):
