@@ -111,7 +111,9 @@ def test_call_that_was_late_is_timed_out_though_this_process_could_not_look(pool
     no_turn(1.0)
 
     [done] = results.get(timeout=WAIT_S)
-    assert done.outcomes == [Outcome(None, "timed_out", "took longer than 0.3 s, twice")]
+    assert done.outcomes == [
+        Outcome(None, "timed_out", "took longer than 0.3 s, twice", fault=True)
+    ]
 
 
 def test_call_without_a_deadline_is_waited_for(pool):
