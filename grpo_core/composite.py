@@ -23,7 +23,7 @@ from grpo_core.outcome import Outcome
 from grpo_core.reader import parse_reward
 from grpo_core.reward import Scope
 from grpo_core.schedules import Schedule, weights_at
-from grpo_core.scoring.abandoned import abandoned_by_reward
+from grpo_core.scoring.abandoned import stop_if_calls_hang
 from grpo_core.scoring.cache import OutcomeCache
 from grpo_core.scoring.checks import UNBOUNDED
 from grpo_core.scoring.engine import Task, run_tasks
@@ -54,9 +54,6 @@ _warned: set[str] = set()
 
 
 _LIMITS = ScoringSection()
-
-# Calls in threads that hang, beyond which a run stops: nothing can end them.
-MAX_ABANDONED = 3
 
 _OTHER_MODE = "does not run in this mode"
 
@@ -266,10 +263,10 @@ class CompositeReward:
 
         Raises:
             ConfigError: A reward of group scope is there, and no groups are known.
-            RewardError: A cell failed of a reward with `on_error = "raise"`, or three threads of
-                a reward hang.
+            RewardError: A cell failed of a reward with `on_error = "raise"`, or three late calls
+                in threads still run.
         """
-        _stop_if_threads_hang()
+        stop_if_calls_hang()
         groups = groups_of(completions, group_size)
         tasks = {}
         for entry in self.entries:
@@ -423,18 +420,6 @@ def transform_of(section: RewardSection) -> Transform | None:
     """The section's transform, as what computes it."""
     given = section.transform
     return None if given is None else Transform(given.clip, given.rescale)
-
-
-def _stop_if_threads_hang() -> None:
-    """Raises when three calls were given up and still run: a fourth would only make it worse."""
-    hanging = abandoned_by_reward()
-    if sum(hanging.values()) >= MAX_ABANDONED:
-        text = ", ".join(f"{n} of reward {name!r}" for name, n in sorted(hanging.items()))
-        raise RewardError(
-            f"{sum(hanging.values())} calls that were late still run in this process and cannot "
-            f"be ended: {text}. Bound what they wait for, or give the reward isolation = "
-            f'"process", where a late call is killed'
-        )
 
 
 def _is_failure(outcome: Outcome) -> bool:

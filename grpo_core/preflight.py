@@ -111,7 +111,8 @@ def model_folder(draft: Draft) -> Path | None:
     if model is None or "\0" in model.name:
         return None
     folder = draft.source.parent / model.name
-    return folder if folder.is_dir() else None
+    # Absolute, since an adapter keeps the path of its model.
+    return folder.resolve() if folder.is_dir() else None
 
 
 def positions_of(folder: Path) -> int | None:

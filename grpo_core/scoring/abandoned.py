@@ -7,6 +7,11 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 
+from grpo_core.errors import RewardError
+
+# Late calls that still run, with which a batch is not begun: nothing can end them.
+MAX_ABANDONED = 3
+
 _lock = threading.Lock()
 _given_up: list[tuple[str, Callable[[], bool]]] = []
 
@@ -32,6 +37,23 @@ def abandoned_by_reward() -> dict[str, int]:
 def abandoned() -> int:
     """How many threads and tasks of this process still run though nobody waits for them."""
     return sum(abandoned_by_reward().values())
+
+
+def stop_if_calls_hang() -> None:
+    """Refuses to go on when too many calls hang: each further batch would only add to them.
+
+    Raises:
+        RewardError: Three or more still run though nobody waits for them; the text names their
+            rewards.
+    """
+    hanging = abandoned_by_reward()
+    if sum(hanging.values()) >= MAX_ABANDONED:
+        text = ", ".join(f"{n} of reward {name!r}" for name, n in sorted(hanging.items()))
+        raise RewardError(
+            f"{sum(hanging.values())} calls that were late still run in this process and cannot "
+            f"be ended: {text}. Bound what they wait for, or give the reward isolation = "
+            f'"process", where a late call is killed'
+        )
 
 
 def _forget() -> None:

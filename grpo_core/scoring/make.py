@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import logging
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from grpo_core.catalog import Catalog, Resolved
 from grpo_core.errors import ConfigError, Problem
@@ -14,9 +17,14 @@ from grpo_core.scoring.calls import Callee
 from grpo_core.scoring.pacing import Pacer
 from grpo_core.scoring.pool import Pool
 from grpo_core.scoring.recipe import Recipe, file_sha256, importable
-from grpo_core.scoring.settings import policy_of
+from grpo_core.scoring.settings import policy_of, why_not
 from grpo_core.scoring.tagged import TaggedReward
 from grpo_core.sections import RewardSection
+
+logger = logging.getLogger("grpo_core")
+
+# Rewards that were said to run in a thread; each once a process.
+_said: set[str] = set()
 
 
 def make_tagged(
@@ -55,6 +63,9 @@ def make_tagged(
     policy, problems = policy_of(
         info, section, rebuildable=use is not None, low=built.low, high=built.high, where=where
     )
+    asked_for = info.is_async or section.isolation or info.isolation
+    if use is None and not asked_for:
+        _say_once(resolved.name, info.target)
     digest = file_sha256(resolved.target)
     recipe = None
     if use is not None:
@@ -84,3 +95,15 @@ def make_tagged(
         pool=pool,
     )
     return reward, problems
+
+
+def _say_once(name: str, target: Callable[..., Any]) -> None:
+    if name not in _said:
+        _said.add(name)
+        logger.warning(
+            "reward %r runs in a thread of this process, one call at a time, since a worker cannot "
+            "build it: %s. A late call cannot be ended there; name it from a module or file for "
+            "that",
+            name,
+            why_not(target),
+        )

@@ -186,7 +186,7 @@ def _isolation(
         problems.append(
             Problem(
                 at,
-                f"a worker process cannot build {info.name!r}{asks}: {_why_not(info.target)}. Put "
+                f"a worker process cannot build {info.name!r}{asks}: {why_not(info.target)}. Put "
                 f"it at the top of a module or file and name it there, such as "
                 f'use = "rewards.py:{info.target.__name__}", or set isolation = "thread"',
             )
@@ -194,7 +194,7 @@ def _isolation(
     return chosen
 
 
-def _why_not(target: Callable[..., Any]) -> str:
+def why_not(target: Callable[..., Any]) -> str:
     """Why a function or class cannot be found by name in another process."""
     if target.__name__ == "<lambda>":
         return "it is a lambda"

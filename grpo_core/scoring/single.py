@@ -14,6 +14,7 @@ from grpo_core.inputs import plan_inputs
 from grpo_core.outcome import Outcome
 from grpo_core.reader import parse_reward
 from grpo_core.reward import RewardInfo
+from grpo_core.scoring.abandoned import stop_if_calls_hang
 from grpo_core.scoring.engine import Task, run_tasks
 from grpo_core.scoring.groups import groups_of
 from grpo_core.scoring.make import make_tagged
@@ -111,7 +112,8 @@ class SingleReward:
 
         Raises:
             ConfigError: An input is missing, unknown, or not B long; or groups are not whole.
-            RewardError: A cell failed, and `on_error` is "raise".
+            RewardError: A cell failed, and `on_error` is "raise"; or three late calls in threads
+                still run.
         """
         return self._scored(completions, inputs, group_size)
 
@@ -155,6 +157,7 @@ class SingleReward:
             _made(completion, {name: values[i] for name, values in columns.items()})
             for i, completion in enumerate(completions)
         ]
+        stop_if_calls_hang()
         groups = groups_of(made, group_size) or (range(len(made)),)
         column = run_tasks({self.name: Task(self._runner)}, Batch(made, groups))[self.name]
         failed = [i for i, o in enumerate(column.outcomes) if o.status == "failed"]

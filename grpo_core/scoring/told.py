@@ -6,10 +6,14 @@ from collections.abc import Sequence
 
 from grpo_core.outcome import Outcome
 
+_VERBS = (("failed", "failed"), ("timed_out", "timed out"))
+
 
 def told(label: str, outcomes: Sequence[Outcome], rows: Sequence[int]) -> str:
     """What went wrong with a reward: how often, and the reasons of three rows."""
-    lines = [f"reward {label} failed on {len(rows)} of {len(outcomes)} completions:"]
+    found = {outcomes[i].status for i in rows}
+    what = " or ".join(verb for status, verb in _VERBS if status in found)
+    lines = [f"reward {label} {what} on {len(rows)} of {len(outcomes)} completions:"]
     if len(rows) > 1 and len({outcomes[i].reason for i in rows}) == 1:
         lines.append(f"  rows {rows[0]} to {rows[-1]}: {outcomes[rows[0]].reason}")
     else:

@@ -19,11 +19,11 @@ def portable(config: RunConfig) -> dict[str, Any]:
     Args:
         config: A config in which nothing is wrong.
     """
-    folder = config.folder.absolute()
+    folder = config.folder.resolve()
     tables = config.model_dump(mode="json", exclude={"source", "run"}, exclude_none=True)
     model = folder / config.model.name
     if model.is_dir():
-        tables["model"]["name"] = str(model)
+        tables["model"]["name"] = str(model.resolve())
     for name in ("data", "eval"):
         if "path" in tables.get(name, {}):
             tables[name]["path"] = _data(tables[name]["path"], folder)

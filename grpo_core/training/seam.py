@@ -255,7 +255,9 @@ class Seam:
                     told(composite.entries[k].label, outcomes, rows),
                     name,
                 )
-            if name not in self._silent and not table.share(k, "scored"):
+            if len(rows) < len(outcomes) and not table.share(k, "scored"):
+                if name in self._silent:
+                    continue
                 self._silent.add(name)
                 reason = next((o.reason for o in outcomes if o.reason), "it returned None")
                 logger.warning(

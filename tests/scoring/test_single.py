@@ -1,12 +1,13 @@
 """`load_reward`: one reward outside training."""
 
+import threading
 from typing import Any
 
 import pytest
 
 from grpo_core import load_reward, reward
 from grpo_core.completion import Completion
-from grpo_core.errors import ConfigError, UnknownRewardError
+from grpo_core.errors import ConfigError, RewardError, UnknownRewardError
 from grpo_core.outcome import Outcome, Skip
 
 
@@ -210,3 +211,43 @@ def test_load_setting_that_cannot_be_is_named():
 def test_load_unknown_argument_is_a_type_error():
     with pytest.raises(TypeError, match="unexpected argument 'timeout'"):
         load_reward(equals, timeout=2)
+
+
+def test_reward_that_no_worker_can_build_is_said_once_to_run_in_a_thread(caplog):
+    @reward
+    def of_this_test(completion):
+        """Half a point."""
+        return 0.5
+
+    for _ in range(2):
+        assert load_reward(of_this_test)("x").value == 0.5
+    load_reward(of_this_test, isolation="inline")
+
+    (said,) = caplog.messages
+    assert said.startswith(
+        "reward 'of_this_test' runs in a thread of this process, one call at a time, since a "
+        "worker cannot build it: it is defined inside a function."
+    )
+
+
+def test_call_with_three_late_ones_that_still_run_is_refused():
+    gate = threading.Event()
+
+    @reward(isolation="thread", timeout_s=0.05)
+    def hangs(completion):
+        """Waits."""
+        gate.wait(30)
+        return 1.0
+
+    hanging = load_reward(hangs)
+    try:
+        late = hanging.batch(["a", "b", "c"])
+        with pytest.raises(
+            RewardError, match=r"3 calls that were late still run (.|\n)* of reward"
+        ):
+            hanging("d")
+    finally:
+        gate.set()
+
+    assert [o.status for o in late] == ["timed_out"] * 3
+    assert [o.value for o in late] == [0.0] * 3

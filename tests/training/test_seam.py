@@ -338,7 +338,7 @@ def test_seam_aggregates_as_the_trainer_does(texts, small):
 
 
 def test_seam_reward_without_any_value_is_said_once_with_the_reason(texts, small, caplog):
-    @reward
+    @reward(isolation="inline")
     def silent(completion: Completion) -> Skip:
         """Never applies."""
         return Skip("no gold here")
