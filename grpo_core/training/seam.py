@@ -305,6 +305,7 @@ class Seam:
                 metrics[f"{prefix}/raw_mean"] = float(present.mean())
                 metrics[f"{prefix}/raw_std"] = float(present.std())
             metrics[f"{prefix}/coverage"] = table.share(k, "scored")
+            metrics[f"{prefix}/skipped"] = table.share(k, "skipped")
             metrics[f"{prefix}/failed"] = table.share(k, "failed")
             metrics[f"{prefix}/timed_out"] = table.share(k, "timed_out")
             metrics[f"{prefix}/seconds_p50"] = float(np.median(table.seconds[:, k]))
