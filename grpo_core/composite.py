@@ -40,6 +40,7 @@ from grpo_core.totals import (
     Aggregate,
     BoolArray,
     Gate,
+    Missing,
     Transform,
     effective_values,
     gated,
@@ -321,6 +322,7 @@ class CompositeReward:
         group_size: int,
         aggregate: Aggregate = "sum_then_normalize",
         weights: FloatArray | None = None,
+        mode: Mode | None = None,
     ) -> Combined:
         """Values after transforms, gates and fill, as they are handed to the trainer.
 
@@ -329,6 +331,8 @@ class CompositeReward:
             group_size: Completions per prompt (G); divides B.
             aggregate: How the trainer combines rewards.
             weights: Weights in force, shape (N,); default: `weights`.
+            mode: The mode that was scored in. A reward that does not run in it is neither a zero
+                nor a reason to drop a row.
         """
         weights = self.weights if weights is None else weights
         values = transformed(table.values, self._transforms, self._ranges)
@@ -337,7 +341,7 @@ class CompositeReward:
         effective = effective_values(
             values[:, counted],
             weights,
-            [self.entries[k].section.missing for k in counted],
+            [self._missing(k, mode) for k in counted],
             group_size,
             aggregate,
         )
@@ -399,6 +403,10 @@ class CompositeReward:
                 entry.runner.callee.close()
         if self._pool is not None:
             self._pool.close()
+
+    def _missing(self, k: int, mode: Mode | None) -> Missing:
+        section = self.entries[k].section
+        return "neutral" if mode is not None and mode not in section.modes else section.missing
 
     def _gate(self, k: int) -> Gate | None:
         section = self.entries[k].section

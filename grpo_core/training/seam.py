@@ -185,7 +185,7 @@ class Seam:
         )
         self.composite.check_budget(table)
         weights = self._weights()
-        combined = self.composite.combined(table, group_size, self.aggregate, weights)
+        combined = self.composite.combined(table, group_size, self.aggregate, weights, mode)
         values = combined.effective
         if self.set_weights is not None:
             self.set_weights(weights)
@@ -265,10 +265,11 @@ class Seam:
                     reason,
                 )
         if mode == "train" and silent == 1.0:
+            ran = composite.ran(mode)
             cause = cause_of_silence(
                 table,
                 combined.effective,
-                weights,
+                np.where([k in ran for k in composite.counted], weights, 0.0),
                 group_size,
                 closed=combined.closed,
                 truncated=[c.truncated for c in made],
