@@ -29,7 +29,7 @@ from grpo_core.scoring.checks import UNBOUNDED
 from grpo_core.scoring.engine import Task, run_tasks
 from grpo_core.scoring.groups import groups_of
 from grpo_core.scoring.pool import MEMORY_MB, Pool
-from grpo_core.scoring.runner import Batch, Column
+from grpo_core.scoring.runner import Batch, Column, GivenUp, Runner
 from grpo_core.scoring.tagged import TaggedReward
 from grpo_core.scoring.told import told
 from grpo_core.scoring.trl_batch import TrlBatch
@@ -268,9 +268,9 @@ class CompositeReward:
         Raises:
             ConfigError: A reward of group scope is there, and no groups are known.
             RewardError: A cell failed of a reward with `on_error = "raise"`, or three threads of
-                a reward hang.
+                rewards that are no shadows hang.
         """
-        _stop_if_threads_hang()
+        given_up = self._stop_if_threads_hang()
         groups = groups_of(completions, group_size)
         tasks = {}
         for entry in self.entries:
@@ -281,7 +281,8 @@ class CompositeReward:
                     f"reward {entry.label} scores whole groups, and no groups are known; pass "
                     f"group_size, or completions whose `group` is set"
                 )
-            tasks[entry.name] = Task(entry.runner, inputs_from(entry.section))
+            runner: Runner = given_up.get(entry.name, entry.runner)
+            tasks[entry.name] = Task(runner, inputs_from(entry.section))
         columns = run_tasks(tasks, Batch(completions, groups, batch), self.batch_timeout_s)
         absent = Column([Outcome(None, "skipped", _OTHER_MODE)] * len(completions), [])
         made = [columns.get(name, absent) for name in self.names]
@@ -404,6 +405,27 @@ class CompositeReward:
         if self._pool is not None:
             self._pool.close()
 
+    def _stop_if_threads_hang(self) -> dict[str, GivenUp]:
+        """Raises when three calls were given up and still run: a fourth would make it worse.
+
+        Returns:
+            The shadows of which that is true: they must not stop a run, so they are called no more.
+        """
+        hanging = abandoned_by_reward()
+        shadows = {e.name: hanging.pop(e.name, 0) for e in self.entries if e.section.shadow}
+        if sum(hanging.values()) >= MAX_ABANDONED:
+            text = ", ".join(f"{n} of reward {name!r}" for name, n in sorted(hanging.items()))
+            raise RewardError(
+                f"{sum(hanging.values())} calls that were late still run in this process and "
+                f"cannot be ended: {text}. Bound what they wait for, or give the reward isolation "
+                f'= "process", where a late call is killed'
+            )
+        return {
+            name: GivenUp(f"{n} of its calls still run and cannot be ended; it is called no more")
+            for name, n in shadows.items()
+            if n >= MAX_ABANDONED
+        }
+
     def _missing(self, k: int, mode: Mode | None) -> Missing:
         section = self.entries[k].section
         return "neutral" if mode is not None and mode not in section.modes else section.missing
@@ -431,18 +453,6 @@ def transform_of(section: RewardSection) -> Transform | None:
     """The section's transform, as what computes it."""
     given = section.transform
     return None if given is None else Transform(given.clip, given.rescale)
-
-
-def _stop_if_threads_hang() -> None:
-    """Raises when three calls were given up and still run: a fourth would only make it worse."""
-    hanging = abandoned_by_reward()
-    if sum(hanging.values()) >= MAX_ABANDONED:
-        text = ", ".join(f"{n} of reward {name!r}" for name, n in sorted(hanging.items()))
-        raise RewardError(
-            f"{sum(hanging.values())} calls that were late still run in this process and cannot "
-            f"be ended: {text}. Bound what they wait for, or give the reward isolation = "
-            f'"process", where a late call is killed'
-        )
 
 
 def _is_failure(outcome: Outcome) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from short_runs import column, learnt, ours, same, said, theirs, trained
+from short_runs import column, learnt, ours, said, same, theirs, trained
 
 from grpo_core import Completion, reward
 
