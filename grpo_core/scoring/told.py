@@ -11,7 +11,10 @@ def told(label: str, outcomes: Sequence[Outcome], rows: Sequence[int]) -> str:
     """What went wrong with a reward: how often, and the reasons of three rows."""
     lines = [f"reward {label} failed on {len(rows)} of {len(outcomes)} completions:"]
     if len(rows) > 1 and len({outcomes[i].reason for i in rows}) == 1:
-        lines.append(f"  rows {rows[0]} to {rows[-1]}: {outcomes[rows[0]].reason}")
+        which = f"{rows[0]} to {rows[-1]}"
+        if rows[-1] - rows[0] >= len(rows):  # there are others between them
+            which = ", ".join(map(str, rows[:3])) + (", …" if len(rows) > 3 else "")
+        lines.append(f"  rows {which}: {outcomes[rows[0]].reason}")
     else:
         lines += [f"  row {i}: {outcomes[i].reason}" for i in rows[:3]]
     return "\n".join(lines)
