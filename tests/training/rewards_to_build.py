@@ -1,9 +1,11 @@
 """Rewards for the tests of trainings; the workers build them from this file."""
 
 import os
+import signal
 import time
 import zlib
 from fractions import Fraction
+from pathlib import Path
 
 from grpo_core import Completion, Fail, Score, Skip, reward
 
@@ -102,3 +104,21 @@ def sometimes(completion: Completion) -> float | Skip | Fail | Fraction:
     if at < 0.6:
         return Fail("broken")
     return Fraction(3, 4) if at < 0.8 else 0.0
+
+
+@reward(range=(0.0, 1.0))
+def tells_its_process(completion: Completion, *, folder: str) -> float:
+    """Leaves the number of its process as the name of a file."""
+    pids = Path(folder) / "pids"
+    pids.mkdir(exist_ok=True)
+    (pids / str(os.getpid())).touch()
+    return chance(completion, "judge")
+
+
+@reward(range=(0.0, 1.0), timeout_s=1000)
+def hangs_and_tells_its_process(completion: Completion, *, folder: str) -> float:
+    """Does not come back, and ignores what asks it to."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    tells_its_process(completion, folder=folder)
+    time.sleep(1000)
+    return 1.0
