@@ -377,14 +377,17 @@ class CompositeReward:
     def check_budget(self, table: ScoreTable) -> None:
         """Stops a training in which a reward fails too often.
 
-        Cells count that failed, or that were late and are missing; not those of shadows.
+        Cells count that failed, or that were late and are missing; not those of shadows, nor of
+        rewards of weight 0, which are only measured.
 
         Raises:
             RewardError: The share of a reward's cells exceeds `max_failed`; the text names it,
                 its distribution and three rows.
         """
         over = []
-        for k in self.counted:
+        for k, weight in zip(self.counted, self.schedules, strict=True):
+            if weight == 0:  # a schedule is not, even where it begins at 0
+                continue
             rows = [i for i, o in enumerate(table.outcomes[k]) if _is_failure(o)]
             if rows and len(rows) > self.max_failed * table.n_rows:
                 over.append(told(self.entries[k].label, table.outcomes[k], rows))

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import time
 import zlib
 from fractions import Fraction
@@ -122,3 +123,31 @@ def hangs_and_tells_its_process(completion: Completion, *, folder: str) -> float
     tells_its_process(completion, folder=folder)
     time.sleep(1000)
     return 1.0
+
+
+@reward
+def exits_with_success(completion: Completion) -> float:
+    """Asks its program to end well."""
+    sys.exit(0)
+
+
+@reward
+def bounds_itself_by_an_alarm(completion: Completion) -> Score:
+    """Bounds its own work as verifiers of mathematics do."""
+
+    def late(signum: int, frame: object) -> None:
+        raise TimeoutError
+
+    signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    try:
+        time.sleep(10)
+    except TimeoutError:
+        return Score(0.0, "limit: 0.05 s")
+    return Score(1.0)
+
+
+@reward
+def has_a_metric_called_reward(completion: Completion) -> Score:
+    """0.5."""
+    return Score(0.5, metrics={"reward": 999.0})

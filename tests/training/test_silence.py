@@ -125,9 +125,7 @@ def test_everything_truncated(texts, small, caplog, host):
     small |= {"max_completion_length": 2, "generation_kwargs": NEVER_ENDS}
     trainer = trained(host({"half": constant}, texts, small))
 
-    check(
-        trainer, caplog, "every completion was cut off; raise max_completion_length", name="half"
-    )
+    check(trainer, caplog, "every completion was cut off; raise max_completion_length", name="half")
 
 
 @HOSTS
