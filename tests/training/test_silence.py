@@ -79,6 +79,7 @@ def test_all_skipped(texts, small, caplog, host):
         trainer, caplog, "reward 'gold' skipped all of the 8 rows: no gold here", name="gold"
     )
     assert rows[0].startswith("  row 0: skipped (no gold here), '")
+    assert len(said(caplog)) == 1
     # TRL's own number says that all is well.
     assert column(trainer, "frac_reward_zero_std") == [0.0] * 3
 
@@ -91,6 +92,18 @@ def test_all_failed(texts, small, caplog, host):
         trainer, caplog, "reward 'judge' failed on all of the 8 rows: judge is down", name="judge"
     )
     assert rows[0].startswith("  row 0: failed (judge is down), '")
+    assert len(said(caplog)) == 2  # that it fails, and that nothing is learnt
+
+
+def test_cause_is_said_once_though_its_reason_differs_from_batch_to_batch(texts, small, caplog):
+    @reward(isolation="inline")
+    def parses(completion: Completion) -> float:
+        """Raises with the text in the message."""
+        return float(f"no number: {completion.text}")
+
+    trained(ours({"parses": parses}, texts, small, limits={"max_failed": 1.0}))
+
+    assert "raised ValueError: could not convert" in text_of_silence(caplog)
 
 
 @HOSTS
