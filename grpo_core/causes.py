@@ -22,6 +22,8 @@ _TEXT_LENGTH = 60
 # Alike up to rounding: a trainer makes advantages of the last bits too, but they are noise.
 _ROUNDING = 1e-6
 _EPS = 1e-4  # TRL's; it keeps rewards of another spread from cancelling
+# Some end early whatever the limit; where this share is cut off, answers are not reached.
+_NEARLY_ALL = 0.9
 _VERBS: dict[Status, str] = {
     "skipped": "skipped",
     "failed": "failed on",
@@ -230,8 +232,10 @@ def _cause_of_all(batch: _Batch, truncated: Sequence[bool | None], only_masked: 
     """The cause if it lies in no single reward."""
     if not batch.weights.any():
         return "every weight in force is 0"
-    if all(t is True for t in truncated):
-        return "every completion was cut off; raise max_completion_length"
+    n, n_cut = len(truncated), sum(t is True for t in truncated)
+    if n_cut >= _NEARLY_ALL * n:
+        which = "every completion was" if n_cut == n else f"{n_cut} of the {n} completions were"
+        return f"{which} cut off; raise max_completion_length"
     if only_masked:
         return (
             "the groups that differ were cut off, and mask_truncated_completions leaves them out; "

@@ -23,13 +23,17 @@ from grpo_core.outcome import Outcome
 from grpo_core.reader import parse_reward
 from grpo_core.reward import Scope
 from grpo_core.schedules import Schedule, weights_at
-from grpo_core.scoring.abandoned import stop_if_calls_hang
+from grpo_core.scoring.abandoned import (
+    MAX_ABANDONED,
+    abandoned_by_reward,
+    stop_if_calls_hang,
+)
 from grpo_core.scoring.cache import OutcomeCache
 from grpo_core.scoring.checks import UNBOUNDED
 from grpo_core.scoring.engine import Task, run_tasks
 from grpo_core.scoring.groups import groups_of
 from grpo_core.scoring.pool import MEMORY_MB, Pool
-from grpo_core.scoring.runner import Batch, Column
+from grpo_core.scoring.runner import Batch, Column, GivenUp, Runner
 from grpo_core.scoring.tagged import TaggedReward
 from grpo_core.scoring.told import told
 from grpo_core.scoring.trl_batch import TrlBatch
@@ -40,6 +44,7 @@ from grpo_core.totals import (
     Aggregate,
     BoolArray,
     Gate,
+    Missing,
     Transform,
     effective_values,
     gated,
@@ -264,9 +269,9 @@ class CompositeReward:
         Raises:
             ConfigError: A reward of group scope is there, and no groups are known.
             RewardError: A cell failed of a reward with `on_error = "raise"`, or three late calls
-                in threads still run.
+                of rewards that are no shadows still run in threads.
         """
-        stop_if_calls_hang()
+        given_up = self._given_up()
         groups = groups_of(completions, group_size)
         tasks = {}
         for entry in self.entries:
@@ -277,7 +282,8 @@ class CompositeReward:
                     f"reward {entry.label} scores whole groups, and no groups are known; pass "
                     f"group_size, or completions whose `group` is set"
                 )
-            tasks[entry.name] = Task(entry.runner, inputs_from(entry.section))
+            runner: Runner = given_up.get(entry.name, entry.runner)
+            tasks[entry.name] = Task(runner, inputs_from(entry.section))
         columns = run_tasks(tasks, Batch(completions, groups, batch), self.batch_timeout_s)
         absent = Column([Outcome(None, "skipped", _OTHER_MODE)] * len(completions), [])
         made = [columns.get(name, absent) for name in self.names]
@@ -318,6 +324,7 @@ class CompositeReward:
         group_size: int,
         aggregate: Aggregate = "sum_then_normalize",
         weights: FloatArray | None = None,
+        mode: Mode | None = None,
     ) -> Combined:
         """Values after transforms, gates and fill, as they are handed to the trainer.
 
@@ -326,6 +333,8 @@ class CompositeReward:
             group_size: Completions per prompt (G); divides B.
             aggregate: How the trainer combines rewards.
             weights: Weights in force, shape (N,); default: `weights`.
+            mode: The mode that was scored in. A reward that does not run in it is neither a zero
+                nor a reason to drop a row.
         """
         weights = self.weights if weights is None else weights
         values = transformed(table.values, self._transforms, self._ranges)
@@ -334,7 +343,7 @@ class CompositeReward:
         effective = effective_values(
             values[:, counted],
             weights,
-            [self.entries[k].section.missing for k in counted],
+            [self._missing(k, mode) for k in counted],
             group_size,
             aggregate,
         )
@@ -369,14 +378,17 @@ class CompositeReward:
     def check_budget(self, table: ScoreTable) -> None:
         """Stops a training in which a reward fails too often.
 
-        Cells count that failed, or that were late and are missing; not those of shadows.
+        Cells count that failed, or that were late and are missing; not those of shadows, nor of
+        rewards of weight 0, which are only measured.
 
         Raises:
             RewardError: The share of a reward's cells exceeds `max_failed`; the text names it,
                 its distribution and three rows.
         """
         over = []
-        for k in self.counted:
+        for k, weight in zip(self.counted, self.schedules, strict=True):
+            if weight == 0:  # a schedule is not, even where it begins at 0
+                continue
             rows = [i for i, o in enumerate(table.outcomes[k]) if _is_failure(o)]
             if rows and len(rows) > self.max_failed * table.n_rows:
                 over.append(told(self.entries[k].label, table.outcomes[k], rows))
@@ -396,6 +408,25 @@ class CompositeReward:
                 entry.runner.callee.close()
         if self._pool is not None:
             self._pool.close()
+
+    def _given_up(self) -> dict[str, GivenUp]:
+        """The shadows that are called no more, since their calls hang: none may stop a run.
+
+        Raises:
+            RewardError: Calls of other rewards hang.
+        """
+        hanging = abandoned_by_reward()
+        shadows = {e.name: hanging.pop(e.name, 0) for e in self.entries if e.section.shadow}
+        stop_if_calls_hang(hanging)
+        return {
+            name: GivenUp(f"{n} of its calls still run and cannot be ended; it is called no more")
+            for name, n in shadows.items()
+            if n >= MAX_ABANDONED
+        }
+
+    def _missing(self, k: int, mode: Mode | None) -> Missing:
+        section = self.entries[k].section
+        return "neutral" if mode is not None and mode not in section.modes else section.missing
 
     def _gate(self, k: int) -> Gate | None:
         section = self.entries[k].section

@@ -181,7 +181,15 @@ def check_reward(
         rewards=others,
     )
     runner, wrong = make_tagged(
-        resolved, section, plan, catalog, where=where, folder=folder, cache=cache, pool=pool
+        resolved,
+        section,
+        plan,
+        catalog,
+        name=name or resolved.name,
+        where=where,
+        folder=folder,
+        cache=cache,
+        pool=pool,
     )
     problems += wrong
     if runner is not None:

@@ -322,6 +322,15 @@ def test_cause_truncation_is_not_guessed(truncated):
     assert "cut off" not in cause({"a": outcomes(0, 0, 0, 0)}, truncated=truncated)
 
 
+def test_cause_nearly_everything_truncated_is_as_good_as_everything():
+    values = {"a": outcomes(*[0] * 20)}
+
+    said = cause(values, truncated=[True] * 18 + [False, None])
+
+    assert ": 18 of the 20 completions were cut off; raise max_completion_length\n" in said
+    assert "cut off" not in cause(values, truncated=[True] * 17 + [False] * 3)
+
+
 def test_cause_masked_completions():
     columns = {"a": outcomes(0, 1, 0, 1, 0, 0, 0, 0)}
     truncated = [True] * 4 + [False] * 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from grpo_core.errors import RewardError
 
@@ -39,14 +39,16 @@ def abandoned() -> int:
     return sum(abandoned_by_reward().values())
 
 
-def stop_if_calls_hang() -> None:
+def stop_if_calls_hang(hanging: Mapping[str, int]) -> None:
     """Refuses to go on when too many calls hang: each further batch would only add to them.
+
+    Args:
+        hanging: How many hang by reward, as `abandoned_by_reward` counts them.
 
     Raises:
         RewardError: Three or more still run though nobody waits for them; the text names their
             rewards.
     """
-    hanging = abandoned_by_reward()
     if sum(hanging.values()) >= MAX_ABANDONED:
         text = ", ".join(f"{n} of reward {name!r}" for name, n in sorted(hanging.items()))
         raise RewardError(

@@ -33,6 +33,7 @@ def make_tagged(
     plan: InputPlan,
     catalog: Catalog,
     *,
+    name: str,
     where: str,
     folder: Path | None = None,
     cache: OutcomeCache | None = None,
@@ -45,6 +46,7 @@ def make_tagged(
         section: Its options and settings.
         plan: Where its inputs come from.
         catalog: Where the reward was found; workers find it under the same lists.
+        name: What it is called in warnings: its instance name.
         where: Path of the section, for the problems.
         folder: What a relative file is relative to.
         cache: Where its outcomes are kept; default: a cache of its own.
@@ -65,7 +67,7 @@ def make_tagged(
     )
     asked_for = info.is_async or section.isolation or info.isolation
     if use is None and not asked_for:
-        _say_once(resolved.name, info.target)
+        _say_once(name, info.target)
     digest = file_sha256(resolved.target)
     recipe = None
     if use is not None:
@@ -81,7 +83,7 @@ def make_tagged(
     )
     identity = hashlib.blake2b(repr(said).encode("utf-8", "backslashreplace"), digest_size=16)
     reward = TaggedReward(
-        name=resolved.name,
+        name=name,
         callee=Callee(built.function, info.scope, built.low, built.high, plan.constants),
         plan=plan,
         needs=built.needs,

@@ -58,3 +58,24 @@ class Runner(Protocol):
 
     def begin(self, batch: Batch, results: Results, finished: Finished) -> Running:
         """Begins to score the batch elsewhere; `finished` is called once, from any thread."""
+
+
+@dataclass(frozen=True)
+class GivenUp:
+    """A reward that is called no more.
+
+    Attributes:
+        reason: Why its cells are timed out.
+    """
+
+    reason: str
+    inline: bool = True
+
+    def run(self, batch: Batch, results: Results) -> Column:
+        """All cells timed out."""
+        n = len(batch.completions)
+        return Column([Outcome(None, "timed_out", self.reason)] * n, [0.0] * n)
+
+    def begin(self, batch: Batch, results: Results, finished: Finished) -> Running:
+        """Not called: there is nothing to wait for."""
+        raise NotImplementedError

@@ -14,7 +14,7 @@ from grpo_core.inputs import plan_inputs
 from grpo_core.outcome import Outcome
 from grpo_core.reader import parse_reward
 from grpo_core.reward import RewardInfo
-from grpo_core.scoring.abandoned import stop_if_calls_hang
+from grpo_core.scoring.abandoned import abandoned_by_reward, stop_if_calls_hang
 from grpo_core.scoring.engine import Task, run_tasks
 from grpo_core.scoring.groups import groups_of
 from grpo_core.scoring.make import make_tagged
@@ -71,7 +71,9 @@ class SingleReward:
             self._runner = TrlFunction(resolved.target, resolved.name, policy)
         else:
             plan, _ = plan_inputs(info, {})
-            made, problems = make_tagged(resolved, section, plan, catalog, where="")
+            made, problems = make_tagged(
+                resolved, section, plan, catalog, name=resolved.name, where=""
+            )
             if made is not None:
                 self._runner = made
         if problems:
@@ -157,7 +159,7 @@ class SingleReward:
             _made(completion, {name: values[i] for name, values in columns.items()})
             for i, completion in enumerate(completions)
         ]
-        stop_if_calls_hang()
+        stop_if_calls_hang(abandoned_by_reward())
         groups = groups_of(made, group_size) or (range(len(made)),)
         column = run_tasks({self.name: Task(self._runner)}, Batch(made, groups))[self.name]
         failed = [i for i, o in enumerate(column.outcomes) if o.status == "failed"]

@@ -15,7 +15,10 @@ def told(label: str, outcomes: Sequence[Outcome], rows: Sequence[int]) -> str:
     what = " or ".join(verb for status, verb in _VERBS if status in found)
     lines = [f"reward {label} {what} on {len(rows)} of {len(outcomes)} completions:"]
     if len(rows) > 1 and len({outcomes[i].reason for i in rows}) == 1:
-        lines.append(f"  rows {rows[0]} to {rows[-1]}: {outcomes[rows[0]].reason}")
+        which = f"{rows[0]} to {rows[-1]}"
+        if rows[-1] - rows[0] >= len(rows):  # there are others between them
+            which = ", ".join(map(str, rows[:3])) + (", …" if len(rows) > 3 else "")
+        lines.append(f"  rows {which}: {outcomes[rows[0]].reason}")
     else:
         lines += [f"  row {i}: {outcomes[i].reason}" for i in rows[:3]]
     return "\n".join(lines)

@@ -185,7 +185,7 @@ class Seam:
         )
         self.composite.check_budget(table)
         weights = self._weights()
-        combined = self.composite.combined(table, group_size, self.aggregate, weights)
+        combined = self.composite.combined(table, group_size, self.aggregate, weights, mode)
         values = combined.effective
         if self.set_weights is not None:
             self.set_weights(weights)
@@ -245,6 +245,9 @@ class Seam:
     ) -> None:
         """Says once what is wrong with a reward, and once for each cause why nothing is learnt."""
         composite = self.composite
+        cause = None
+        if mode == "train" and silent == 1.0:
+            cause = self._cause(table, combined, weights, group_size, made)
         for k in composite.ran(mode):
             name, outcomes = table.names[k], table.outcomes[k]
             rows = [i for i, o in enumerate(outcomes) if o.status in ("failed", "timed_out")]
@@ -259,6 +262,8 @@ class Seam:
                 if name in self._silent:
                     continue
                 self._silent.add(name)
+                if len(rows) == table.n_rows or (cause and f"reward {name!r} " in cause):
+                    continue  # that says it too
                 reason = next((o.reason for o in outcomes if o.reason), "it returned None")
                 logger.warning(
                     "reward %r gave no value for any of the %d completions of a batch: %s",
@@ -266,26 +271,44 @@ class Seam:
                     table.n_rows,
                     reason,
                 )
-        if mode == "train" and silent == 1.0:
-            cause = cause_of_silence(
-                table,
-                combined.effective,
-                weights,
-                group_size,
-                closed=combined.closed,
-                truncated=[c.truncated for c in made],
-                texts=[c.text for c in made],
-                gates=composite.gates,
-                columns=composite.counted,
-                inputs=composite.columns_read(),
-                aggregate=self.aggregate,
-                mask_truncated=self._mask_truncated,
-            )
-            # The first line names the cause; its numbers may differ from step to step.
-            first = "".join(c for c in (cause or "").split("\n", 1)[0] if not c.isdigit())
-            if cause is not None and first not in self._causes:
-                self._causes.add(first)
-                logger.warning("%s", cause)
+        if cause is not None:
+            logger.warning("%s", cause)
+
+    def _cause(
+        self,
+        table: ScoreTable,
+        combined: Combined,
+        weights: FloatArray,
+        group_size: int,
+        made: Sequence[Completion],
+    ) -> str | None:
+        """Why a batch of training teaches nothing; None if that was said before."""
+        composite = self.composite
+        ran = composite.ran("train")
+        cause = cause_of_silence(
+            table,
+            combined.effective,
+            np.where([k in ran for k in composite.counted], weights, 0.0),
+            group_size,
+            closed=combined.closed,
+            truncated=[c.truncated for c in made],
+            texts=[c.text for c in made],
+            gates=composite.gates,
+            columns=composite.counted,
+            inputs=composite.columns_read(),
+            aggregate=self.aggregate,
+            mask_truncated=self._mask_truncated,
+        )
+        if cause is None:
+            return None
+        # The first line names the cause. Its numbers may differ from batch to batch, and so may
+        # what follows a second colon: a reason may quote the completion.
+        first = cause.split("\n", 1)[0].split(": ")[:2]
+        key = "".join(c for c in " ".join(first) if not c.isdigit())
+        if key in self._causes:
+            return None
+        self._causes.add(key)
+        return cause
 
     def _metrics(
         self,
@@ -307,6 +330,7 @@ class Seam:
                 metrics[f"{prefix}/raw_mean"] = float(present.mean())
                 metrics[f"{prefix}/raw_std"] = float(present.std())
             metrics[f"{prefix}/coverage"] = table.share(k, "scored")
+            metrics[f"{prefix}/skipped"] = table.share(k, "skipped")
             metrics[f"{prefix}/failed"] = table.share(k, "failed")
             metrics[f"{prefix}/timed_out"] = table.share(k, "timed_out")
             metrics[f"{prefix}/seconds_p50"] = float(np.median(table.seconds[:, k]))
