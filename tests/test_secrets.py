@@ -55,6 +55,7 @@ def test_variable_that_is_not_set_is_named(monkeypatch):
 
 
 def test_secret_reaches_a_worker_and_no_reason_or_manifest(monkeypatch, tmp_path: Path):
+    load_reward("format/tags", isolation="process")("x")  # workers are there before the key
     monkeypatch.setenv("JUDGE_KEY", KEY)
     (tmp_path / "judge.py").write_text(FILE, encoding="utf-8")
     use = {"use": "judge.py:judge", "options": {"key": "env:JUDGE_KEY"}, "isolation": "process"}

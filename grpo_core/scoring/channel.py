@@ -23,6 +23,10 @@ def framed(message: Message) -> bytes:
     return _LENGTH.pack(len(body)) + body
 
 
+# Variables that are a worker's own; all others are those of the trainer.
+KEPT_IN_THE_WORKER = {"CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS"}
+
+
 class BlockingChannel:
     """A worker's end: waits until a message is there, or is sent."""
 

@@ -12,7 +12,7 @@ import time
 from typing import Literal
 
 from grpo_core.errors import GrpoError
-from grpo_core.scoring.channel import Channel
+from grpo_core.scoring.channel import KEPT_IN_THE_WORKER, Channel
 from grpo_core.scoring.jobs import Chunk, Job
 
 # How long a worker may take to start, to build a reward, and to read what it is sent. Far more
@@ -22,8 +22,6 @@ PATIENCE_S = 60.0
 CLOSE_S = 2.0
 
 _MODULE = "grpo_core.scoring.worker"
-# Of the variables that a worker starts with, these stay set, and reach what its rewards start.
-_KEPT_IN_THE_WORKER = {"CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS"}
 
 State = Literal["starting", "idle", "building", "loading", "running", "leaving"]
 
@@ -78,10 +76,7 @@ class WorkerProcess:
         self.job: Job | None = None
         self.chunk: Chunk | None = None
         self.is_ahead = False
-        restored = {
-            name: os.environ.get(name) for name in changed if name not in _KEPT_IN_THE_WORKER
-        }
-        self.channel.send((os.getpid(), path, restored, memory_mb))
+        self.channel.send((os.getpid(), path, _passed_on(), memory_mb))
 
     @property
     def group(self) -> int:
@@ -117,7 +112,8 @@ class WorkerProcess:
         if not ahead:
             job.n_building += 1
         self.enter("building")
-        self.channel.send(("build", job.key, job.recipe, job.path))
+        # The environment anew: a key may have been set since the worker was started.
+        self.channel.send(("build", job.key, job.recipe, job.path, _passed_on()))
 
     def run(self, chunk: Chunk) -> None:
         """Has it run calls; their reward must have been built."""
@@ -189,6 +185,11 @@ class WorkerProcess:
         if info is None:
             return None
         return info.si_status if info.si_code == os.CLD_EXITED else -info.si_status
+
+
+def _passed_on() -> dict[str, str]:
+    """The variables of this process that a worker sees."""
+    return {n: value for n, value in os.environ.items() if n not in KEPT_IN_THE_WORKER}
 
 
 def search_path() -> list[str]:

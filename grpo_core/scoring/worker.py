@@ -1,10 +1,10 @@
 """A worker process: `python -m grpo_core.scoring.worker FD`, started by the pool.
 
 It builds rewards from recipes, runs the calls that it is sent and reports after each. The messages
-to it are `("build", key, recipe, path)`, `("run", key, calls)` and `("close",)`; from it come
-`("ready",)`, `("built", reason)`, `("begun", clock)` and `("item", seconds, clock, outcomes,
-leaving)`. `reason` is None or why it could not be built; `clock` is `time.monotonic()`, which all
-processes of a machine share; `leaving` says that it takes no more and ends.
+to it are `("build", key, recipe, path, environment)`, `("run", key, calls)` and `("close",)`; from
+it come `("ready",)`, `("built", reason)`, `("begun", clock)` and `("item", seconds, clock,
+outcomes, leaving)`. `reason` is None or why it could not be built; `clock` is `time.monotonic()`,
+which all processes of a machine share; `leaving` says that it takes no more and ends.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 
 from grpo_core.outcome import Outcome
 from grpo_core.scoring.calls import Call, Callee
-from grpo_core.scoring.channel import BlockingChannel, Message
+from grpo_core.scoring.channel import KEPT_IN_THE_WORKER, BlockingChannel, Message
 from grpo_core.scoring.checks import fault, fault_from, one_line
 from grpo_core.scoring.output import limit_output
 from grpo_core.scoring.recipe import Recipe
@@ -84,8 +84,9 @@ class _Worker:
                 callee.close()
 
     def _build(self, message: Message) -> None:
-        _, key, recipe, path = message
+        _, key, recipe, path, environment = message
         sys.path[:] = path
+        _restore(environment)
         reason = None
         try:
             built: Recipe = pickle.loads(recipe)
@@ -174,13 +175,11 @@ def _end_with(parent: int) -> None:
         sys.exit(0)
 
 
-def _restore(environment: Mapping[str, str | None]) -> None:
-    """Sets the variables that were changed for the start of this process to what they were."""
-    for name, value in environment.items():
-        if value is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = value
+def _restore(environment: Mapping[str, str]) -> None:
+    """Makes the variables those of the trainer, but for the few that are the worker's own."""
+    for name in os.environ.keys() - environment.keys() - KEPT_IN_THE_WORKER:
+        del os.environ[name]
+    os.environ.update(environment)
 
 
 def _limit_memory(megabytes: int) -> None:

@@ -1,6 +1,7 @@
 """A worker process by itself: what it imports, and when it makes room for another one."""
 
 import io
+import os
 import pickle
 import socket
 import subprocess
@@ -31,6 +32,7 @@ def channel():
 
     thread = threading.Thread(target=serve)
     thread.start()
+    ours.settimeout(20)  # else a worker that broke would keep the test
     with ours:
         yield BlockingChannel(ours)
         ours.shutdown(socket.SHUT_RDWR)
@@ -46,7 +48,8 @@ def ask(channel, n, key=b"key"):
 
 
 def build(channel, key=b"key"):
-    channel.send(("build", key, pickle.dumps(pool_jobs.recipe("double")), sys.path))
+    recipe = pickle.dumps(pool_jobs.recipe("double"))
+    channel.send(("build", key, recipe, sys.path, dict(os.environ)))
     return channel.receive()
 
 
