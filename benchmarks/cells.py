@@ -1,7 +1,8 @@
 """What a cell costs beyond calling its reward: `python -m benchmarks cells`.
 
-512 completions x 4 trivial rewards through `CompositeReward.score`, and the same four functions
-called in a loop with the same arguments. Both are timed in turn.
+512 completions x 4 trivial inline rewards through `CompositeReward.score`, and the same four
+functions called in a loop with the same arguments. All are timed in turn: without a cache, with an
+empty one that every cell misses, and with one that knows every cell.
 """
 
 from __future__ import annotations
@@ -67,10 +68,16 @@ def run() -> list[Line]:
     assert not table.faults(), table.faults()[:1]
     assert (table.values == in_a_loop(completions)).all()
 
-    ours, bare = [], []
+    cached = CompositeReward({name: with_cache(given) for name, given in REWARDS.items()})
+
+    ours, bare, cold, warm = [], [], [], []
     for _ in range(REPEATS):
         bare.append(microseconds_per_cell(lambda: in_a_loop(completions)))
         ours.append(microseconds_per_cell(lambda: composite.score(completions)))
+        cached.cache.clear()
+        cold.append(microseconds_per_cell(lambda: cached.score(completions)))
+        warm.append(microseconds_per_cell(lambda: cached.score(completions)))
+    assert sum(cached.score(completions).n_cached) == N_COMPLETIONS * len(REWARDS)
     median = statistics.median(ours) - statistics.median(bare)
     return [
         Line("the functions in a loop, per cell", min(bare), "us"),
@@ -82,7 +89,14 @@ def run() -> list[Line]:
             10.0,
             f"of minima; of medians {median:.2f} us",
         ),
+        Line("with an empty cache, per cell", min(cold), "us", 25.0),
+        Line("with a cache that knows all, per cell", min(warm), "us", 25.0),
     ]
+
+
+def with_cache(given: Any) -> dict[str, Any]:
+    """A reward's table with the cache on."""
+    return {**(given if isinstance(given, dict) else {"use": given}), "cache": True}
 
 
 def in_a_loop(completions: list[Completion]) -> list[list[float]]:

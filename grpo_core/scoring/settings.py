@@ -46,8 +46,9 @@ def policy_of(
         problems.append(_one_call(where))
     timeout_s = section.timeout_s or info.timeout_s or TIMEOUT_S
     # A function that is in a thread only because no worker can build it was not written for several
-    # at once: it may keep counts or share a client.
-    made_for_threads = info.is_async or "thread" in (section.isolation, info.isolation)
+    # calls at once: it may keep counts or share a client.
+    asked_for = info.is_async or "thread" in (section.isolation, info.isolation)
+    fell_back = isolation == "thread" and not asked_for
     can_cache = info.deterministic and info.scope == "sample"
     if section.cache and not can_cache:
         problems.append(Problem(f"{where}.cache", _no_cache(info)))
@@ -57,7 +58,7 @@ def policy_of(
         on_timeout=_late_value(section.on_timeout, info.on_timeout, low, high, where, problems),
         on_error=_failed_value(section.on_error, info.on_error, low, high, where, problems),
         retries=section.retries,
-        concurrency=section.concurrency or (CONCURRENCY if made_for_threads else 1),
+        concurrency=section.concurrency or (1 if fell_back else CONCURRENCY),
         rate=None if section.rate is None else calls_per_second(section.rate),
         cache=can_cache and isolation != "inline" if section.cache is None else section.cache,
     ), problems

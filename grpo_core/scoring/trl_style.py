@@ -58,6 +58,12 @@ class TrlFunction:
         self.policy = policy
         self.is_async = is_async(function)
         where = f"reward {name!r}"
+        if any(kind.__module__.startswith("torch.nn.") for kind in type(function).__mro__):
+            text = (
+                f"it is a model ({type(function).__name__}); a model needs a tokenizer and takes "
+                f"tokens: wrap it in a function that returns one number for each completion"
+            )
+            raise ConfigError([Problem(where, text)])
         if inspect.isasyncgenfunction(_plain(function)):
             text = "it is an async generator; return one list instead of yielding"
             raise ConfigError([Problem(where, text)])

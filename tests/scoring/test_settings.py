@@ -59,6 +59,12 @@ def test_policy_of_reward_that_can_be_rebuilt_is_a_process_with_cache():
     )
 
 
+def test_policy_of_reward_that_cannot_be_rebuilt_is_called_once_at_a_time():
+    assert policy(rebuildable=False).concurrency == 1
+    assert policy(rebuildable=False, isolation="thread").concurrency == 8
+    assert policy(rebuildable=False, concurrency=3).concurrency == 3
+
+
 def test_policy_of_reward_that_cannot_be_rebuilt_is_a_thread():
     assert policy(rebuildable=False).isolation == "thread"
     assert policy(rebuildable=False).cache

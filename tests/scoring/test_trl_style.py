@@ -261,6 +261,13 @@ def test_function_that_is_an_async_generator_is_refused():
         TrlFunction(stream, "f")
 
 
+def test_model_is_refused_with_advice():
+    torch = pytest.importorskip("torch")
+
+    with pytest.raises(ConfigError, match=r"it is a model \(Linear\); .* wrap it in a function"):
+        TrlFunction(torch.nn.Linear(1, 1), "f")
+
+
 def test_function_that_returns_a_coroutine_is_a_fault_without_a_warning():
     outcomes = scored(lambda completions: judge(completions))
 
