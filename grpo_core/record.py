@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime, time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from grpo_core.errors import RunDirError
 
@@ -64,7 +64,6 @@ class RunDir:
         except OSError as exc:
             raise RunDirError(f"{path} cannot be created: {exc.strerror}") from exc
         self.path = path
-        self._metrics: TextIO | None = None
 
     @classmethod
     def numbered(cls, parent: Path, stem: str) -> RunDir:
@@ -95,17 +94,10 @@ class RunDir:
 
     def log_metrics(self, step: int, metrics: Mapping[str, Any]) -> None:
         """Appends one line to `metrics.jsonl`; a number that is not finite becomes null."""
-        if self._metrics is None:
-            self._metrics = (self.path / METRICS).open("a", encoding="utf-8")
         line = {"step": step} | to_json(metrics) | {"step": step}
-        self._metrics.write(json.dumps(line) + "\n")
-        self._metrics.flush()
-
-    def close(self) -> None:
-        """Closes the metrics file; logging reopens it."""
-        if self._metrics is not None:
-            self._metrics.close()
-            self._metrics = None
+        # Not kept open: nobody says when the last evaluation was, or that Ctrl-C ended a training.
+        with (self.path / METRICS).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
 
 
 def next_free(path: Path) -> Path:

@@ -194,7 +194,6 @@ def test_metrics_are_one_object_a_line(tmp_path):
 
     run.log_metrics(10, {"reward": 0.5, "kl": math.nan, "grpo/x": np.float32(0.25), "s": "ä"})
     run.log_metrics(20, {"reward": math.inf, "step": 99, "nested": {"a": [math.nan]}})
-    run.close()
 
     lines = (run.path / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line) for line in lines] == [
@@ -203,23 +202,19 @@ def test_metrics_are_one_object_a_line(tmp_path):
     ]
 
 
-def test_metrics_line_is_there_before_the_file_is_closed(tmp_path):
+def test_metrics_line_is_there_at_once(tmp_path):
     run = RunDir(tmp_path / "run")
 
     run.log_metrics(1, {"reward": 0.5})
 
     assert (run.path / "metrics.jsonl").read_text(encoding="utf-8").endswith("}\n")
-    run.close()
 
 
-def test_metrics_after_close_go_on_in_the_file(tmp_path):
+def test_metrics_go_on_in_the_file(tmp_path):
     run = RunDir(tmp_path / "run")
     run.log_metrics(1, {})
-    run.close()
 
     run.log_metrics(2, {})
-    run.close()
-    run.close()
 
     assert (run.path / "metrics.jsonl").read_text(encoding="utf-8") == '{"step": 1}\n{"step": 2}\n'
 

@@ -40,11 +40,6 @@ class RecordCallback(TrainerCallback):
         if self._run is not None and logs:
             self._run.log_metrics(state.global_step, logs)
 
-    def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Closes the files."""
-        if self._run is not None:
-            self._run.close()
-
 
 class FinalEvaluation(TrainerCallback):
     """Evaluates after the last step too, whatever number of steps lies between evaluations."""

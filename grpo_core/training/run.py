@@ -111,7 +111,6 @@ def _refused(exc: Exception, config: RunConfig, run: RunDir) -> ConfigError:
 
     Nothing was trained, so the directory goes: its name stays free for the repaired config.
     """
-    run.close()
     shutil.rmtree(run.path)
     return ConfigError(
         f"the trainer refuses what {config.source} asks for: {type(exc).__name__}: {exc}"

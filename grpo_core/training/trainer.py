@@ -176,7 +176,6 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
         """Saves a checkpoint of the last whole step; returns its folder."""
         name = f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}"
         run = self.run_dir()
-        run.close()
         # Another run of the script may have left a checkpoint of the same step there.
         folder = run.path if (self._output_dir / name).exists() else self._output_dir
         self.args.output_dir = str(folder)

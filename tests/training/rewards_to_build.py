@@ -151,3 +151,16 @@ def bounds_itself_by_an_alarm(completion: Completion) -> Score:
 def has_a_metric_called_reward(completion: Completion) -> Score:
     """0.5."""
     return Score(0.5, metrics={"reward": 999.0})
+
+
+def is_stuck(text: str) -> bool:
+    """Whether `checks` does not come back from this text: about one of four."""
+    return zlib.crc32(text.encode()) % 4 == 0
+
+
+@reward(range=(-1.0, 1.0), timeout_s=0.3)
+def checks(completion: Completion) -> float:
+    """1.0, or nothing at all."""
+    if is_stuck(completion.text):
+        time.sleep(1000)
+    return 1.0

@@ -6,7 +6,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from short_runs import column, ours, theirs, trained
+from rewards_to_build import is_stuck
+from short_runs import column, ours, rewards_file, theirs, trained
 
 from grpo_core import Completion, Fail, reward
 from grpo_core.errors import RewardError
@@ -101,6 +102,32 @@ def test_on_error_number_trains_on_it(texts, small, failing):
     assert column(trainer, "grpo/judge/failed") == [0.0, 0.625]
     # 5 cells of 0.25, then the counts 14, 15, 16: 0, 1, 0.
     assert column(trainer, "rewards/judge/mean")[1] == pytest.approx(2.25 / 8)
+
+
+@pytest.mark.parametrize(("on_timeout", "value"), [("low", -1.0), ("missing", None), (0.5, 0.5)])
+def test_late_cell_counts_as_the_config_says(texts, small, on_timeout, value):
+    """The low end by default: a neutral value would pay the model for stalling the checker."""
+    seen = []
+
+    def look(completions, **kwargs):
+        seen.extend(completions)
+        return [0.0] * len(completions)
+
+    small["max_steps"] = 1
+    late = {"use": rewards_file("checks")} | (
+        {} if on_timeout == "low" else {"on_timeout": on_timeout}
+    )
+    limits = {"max_failed": 1.0}
+    trainer = trained(ours({"late": late, "look": look}, texts, small, limits=limits))
+    trainer.composite.close()
+
+    stuck = [is_stuck(text) for text in seen]
+    assert 0 < sum(stuck) < 8
+    given = [value if late else 1.0 for late in stuck]
+    present = [number for number in given if number is not None]
+    assert column(trainer, "grpo/late/timed_out") == [sum(stuck) / 8]
+    assert column(trainer, "grpo/late/coverage") == [1 - sum(stuck) / 8]
+    assert column(trainer, "grpo/late/raw_mean") == [sum(present) / len(present)]
 
 
 def test_three_hanging_threads_stop_the_run(texts, small, end):
