@@ -91,6 +91,14 @@ class Facts:
             for kind, verb in (("good", "pay"), ("bad", "pay less"))
             if not any(e.kind == kind for e in examples)
         ]
+        inputs = [p.name for p in self.subject.info.inputs]
+        for name, outcome in self._contract.none_inputs.items():
+            if name not in inputs:
+                problems.append(f"none_inputs: the reward has no input {name!r}")
+            if outcome not in ("scored", "skipped", "failed"):
+                problems.append(
+                    f"none_inputs: expected 'scored', 'skipped' or 'failed', got {outcome!r}"
+                )
         name = self.subject.resolved.name
         for example in examples:
             given = example.completion.columns

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import inspect
 from collections.abc import Callable, Mapping
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from grpo_core.errors import listed, near
+from grpo_core.testing.attributes import Attributes
 
 
 def contract_tests(contract: type[Any]) -> dict[str, Callable[..., None]]:
@@ -30,8 +32,8 @@ def guard(cls: type[Any], tests: Mapping[str, Callable[..., None]]) -> None:
         tests: The tests of the contract by name.
 
     Raises:
-        TypeError: A test is replaced or dropped without a reason, a reason is for no test, or a
-            class that pytest would take for tests names no reward.
+        TypeError: A test is replaced or dropped without a reason, a reason is for no test, an
+            attribute is misspelt, or a class that pytest would take for tests names no reward.
     """
     waived = _waived(cls, tests)
     for name, test in tests.items():
@@ -44,7 +46,19 @@ def guard(cls: type[Any], tests: Mapping[str, Callable[..., None]]) -> None:
                 f"{cls.__name__} replaces the contract's {name}; say why: "
                 f'waived = {{"{name}": "the reason"}}, or leave the test as it is'
             )
+    _refuse_slips(cls)
     _settle_collection(cls)
+
+
+def _refuse_slips(cls: type[Any]) -> None:
+    """Refuses `attack` for `attacks`, which would test nothing and say nothing."""
+    known = [name for name in vars(Attributes) if not name.startswith("_")]
+    for name in vars(cls):
+        close = difflib.get_close_matches(name, known, n=1, cutoff=0.8)
+        if name not in known and close:
+            raise TypeError(
+                f"{cls.__name__}.{name} is no attribute of a contract. Did you mean {close[0]!r}?"
+            )
 
 
 def _waived(cls: type[Any], tests: Mapping[str, object]) -> dict[str, str]:

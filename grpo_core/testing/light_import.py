@@ -71,7 +71,13 @@ def import_alone(target: Callable[..., Any], use: str | None) -> Imported:
     """
     by_name = use is not None and ".py:" not in use
     module = target.__module__ if by_name else ""
-    probed = json.dumps([search_path(), module, inspect.getsourcefile(inspect.unwrap(target))])
+    try:
+        file = "" if by_name else inspect.getsourcefile(inspect.unwrap(target))
+    except TypeError:
+        file = None
+    if file is None:
+        return Imported(error="its code lies in no file")
+    probed = json.dumps([search_path(), module, file])
     try:
         done = subprocess.run(
             [sys.executable, "-c", _PROBE, probed],

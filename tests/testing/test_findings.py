@@ -140,6 +140,8 @@ def test_reward_that_cannot_be_built_fails_one_test(reward, attributes, text):
         ({"inputs": {"answer": "42", "gold": 1}}, "gold: 'answer_equals' has no such input"),
         ({"good": "42"}, "good: expected a tuple of examples, got '42'"),
         ({"cases": "none.jsonl"}, "none.jsonl cannot be read"),
+        ({"none_inputs": {"gold": "scored"}}, "none_inputs: the reward has no input 'gold'"),
+        ({"none_inputs": {"answer": "zero"}}, "none_inputs: expected 'scored', 'skipped' or 'f"),
     ],
 )
 def test_examples_that_are_not_complete_fail_one_test(attributes, text):

@@ -85,6 +85,18 @@ def test_contract_with_a_reason_that_is_none_is_refused(waived, text):
         make(waived=waived)
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"), [("attack", "attacks"), ("input", "inputs"), ("max_second", "max_seconds")]
+)
+def test_contract_with_an_attribute_that_is_nearly_one_is_refused(name, meant):
+    with pytest.raises(TypeError, match=f"AContract.{name} is no attribute .*mean '{meant}'"):
+        make(**{name: ()})
+
+
+def test_contract_may_have_attributes_and_tests_of_its_own():
+    make(texts=("42",), test_of_its_own=lambda self: None)
+
+
 def test_contract_that_switches_collection_off_is_refused():
     with pytest.raises(TypeError, match="sets __test__ = False, which drops every test"):
         make(__test__=False)
