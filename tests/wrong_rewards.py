@@ -217,3 +217,19 @@ def wants_tokens(completion: Completion, answer: str) -> float:
 
 def untagged(completions: list[str], **columns: Any) -> list[float]:
     return [1.0 for _ in completions]
+
+
+@reward
+def reads_a_global(completion: Completion, answer: str) -> float:
+    """1.0 if the text is the answer, else 0.0; more or less so, as others set it."""
+    return share * (completion.text == answer)
+
+
+share = 1.0
+
+
+@reward(isolation="thread")
+def waits(completion: Completion, answer: str) -> float:
+    """1.0 if the text is the answer, else 0.0; nothing is wrong with it."""
+    time.sleep(0.001)
+    return float(completion.text == answer)

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from grpo_core.scoring.pool import shared_pool
+
 _ONE_REWARD = """
 from grpo_core import hookimpl, reward
 
@@ -80,7 +82,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     """A `Site` for one test: a fixture, to be imported in a `conftest.py`.
 
     The choice of plugins is not taken from the environment. Modules that the test imported from
-    the folder are forgotten afterwards.
+    the folder are forgotten afterwards, here and in workers.
     """
     folder = tmp_path / "site"
     folder.mkdir()
@@ -89,6 +91,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     monkeypatch.syspath_prepend(str(folder))
     before = set(sys.modules)
     yield Site(folder)
+    shared_pool().close()  # its workers remember modules too
     for name in set(sys.modules) - before:
         file = getattr(sys.modules[name], "__file__", None) or ""
         if file.startswith(str(tmp_path)):
