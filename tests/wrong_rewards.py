@@ -233,3 +233,10 @@ def waits(completion: Completion, answer: str) -> float:
     """1.0 if the text is the answer, else 0.0; nothing is wrong with it."""
     time.sleep(0.001)
     return float(completion.text == answer)
+
+
+@reward(needs=("reply",))
+def counts_messages(completion: Completion, answer: str) -> float:
+    """1.0 if the one message is the answer, else 0.0; nothing is wrong with it."""
+    assert completion.reply is not None
+    return float([m.content for m in completion.reply] == [answer])

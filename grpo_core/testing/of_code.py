@@ -10,6 +10,7 @@ import pytest
 
 from grpo_core.errors import ConfigError
 from grpo_core.testing.attributes import Attributes
+from grpo_core.testing.cases import shown
 from grpo_core.testing.facts import Facts, fail, report
 from grpo_core.testing.light_import import import_alone
 
@@ -58,7 +59,7 @@ class CodeTests(Attributes):
             for i, c in enumerate(facts.subject.watch(texts).calls):
                 best[i] = min(best[i], c.seconds / len(c.completions))
         slow = [
-            f"{c.completions[0].text[:40]!r}: {seconds:.3g} s"
+            f"{shown(c.completions[0].text)}: {seconds:.3g} s"
             for c, seconds in zip(calls, best, strict=True)
             if seconds > self.max_seconds
         ]

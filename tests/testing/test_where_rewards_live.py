@@ -53,3 +53,9 @@ def test_reward_whose_module_cannot_be_imported_alone_is_told(site):
     found = failed(contract(needs_gone.answer_equals))
 
     assert "No module named 'gone' (exit code 1)" in found["test_import_is_light"]
+
+
+def test_reward_that_needs_chats_passes_with_chats():
+    good, bad = ([{"role": "assistant", "content": text}] for text in ("42", "41"))
+
+    assert failed(contract(wrong_rewards.counts_messages, good=(good,), bad=(bad,))) == {}
