@@ -35,7 +35,8 @@ _warned: set[str] = set()
 
 # `attr` of module:attr and file.py:attr never holds a slash, so the forms cannot be confused.
 _INSTALLED = re.compile(r"(?:(?P<dist>[^:/\\]+):)?(?P<entry>[^:/\\]+)/(?P<reward>[^:/\\]+)")
-_PLUGIN_PREFIX = "grpo-reward-"
+# What distributions of rewards are called, by convention.
+PLUGIN_PREFIX = "grpo-reward-"
 
 
 @dataclass(frozen=True)
@@ -205,7 +206,7 @@ class Catalog:
         # package index would be installed.
         entries = [p.entry for p in self.plugins]
         if ENTRY_NAME.fullmatch(entry) and entry not in entries and not near(entry, entries):
-            text += f" If a plugin {entry!r} exists: pip install {_PLUGIN_PREFIX}{entry}"
+            text += f" If a plugin {entry!r} exists: pip install {PLUGIN_PREFIX}{entry}"
         return UnknownRewardError(text)
 
 
