@@ -163,7 +163,7 @@ def showing_signature(target: Callable[..., Any]) -> Iterator[None]:
     try:
         yield
     except TypeError as exc:
-        raise TypeError(f"{exc}; read as {_as_read(target)}") from None
+        raise TypeError(f"{exc}. Read as {_as_read(target)}") from None
 
 
 def _as_read(target: Callable[..., Any]) -> str:

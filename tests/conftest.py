@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from wheels import make_clean
 
 ONE_REWARD = """
 from grpo_core import hookimpl, reward
@@ -89,3 +90,9 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
         file = getattr(sys.modules[name], "__file__", None) or ""
         if file.startswith(str(tmp_path)):
             del sys.modules[name]
+
+
+@pytest.fixture(scope="session")
+def clean(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bin folder of a fresh environment with the core's and the plugins' wheels only."""
+    return make_clean(tmp_path_factory.mktemp("clean"))

@@ -306,30 +306,30 @@ def test_reward_signature_that_cannot_be_is_refused(source, text):
     [
         (
             "def r(c, answer: str, *rest): pass",
-            "; read as r(c, answer: str, *rest): c is the completion, answer is an input, *rest is "
+            ". Read as r(c, answer: str, *rest): c is the completion, answer is an input, *rest is "
             "nothing",
         ),
         (
             "def r(*, completion='x', **more): pass",
-            "; read as r(*, completion='x', **more): completion is an option, **more is nothing",
+            ". Read as r(*, completion='x', **more): completion is an option, **more is nothing",
         ),
-        ("def r(): pass", "; read as r(): it has no parameters"),
+        ("def r(): pass", ". Read as r(): it has no parameters"),
         (
             "def r(c, prompt: 'dict | None' = None): pass",
-            "; read as r(c, prompt: dict | None = None): c is the completion, prompt is an input",
+            ". Read as r(c, prompt: dict | None = None): c is the completion, prompt is an input",
         ),
         (
             "class R:\n def __init__(self, *, n: int): pass\n def __call__(self, c, *, m): pass",
-            "; read as R(*, n: int) with __call__(c, *, m): n is an option, c is the completion, "
+            ". Read as R(*, n: int) with __call__(c, *, m): n is an option, c is the completion, "
             "m is nothing",
         ),
         (
             "class R:\n def __init__(self, n): pass\n def __call__(self, c): pass",
-            "; read as R(n) with __call__(c): n is nothing, c is the completion",
+            ". Read as R(n) with __call__(c): n is nothing, c is the completion",
         ),
         (
             "class R:\n def __call__(self, c, a, /): pass",
-            "; read as R() with __call__(c, a, /): c is the completion, a is an input",
+            ". Read as R() with __call__(c, a, /): c is the completion, a is an input",
         ),
     ],
 )
@@ -346,7 +346,7 @@ def test_list_input_of_a_batch_reward_that_is_no_list_shows_the_signature():
         info_of(r)
 
     assert str(caught.value).endswith(
-        "write list[str]; read as r(completions, answer: str): completions is the completion, "
+        "write list[str]. Read as r(completions, answer: str): completions is the completion, "
         "answer is an input"
     )
 
