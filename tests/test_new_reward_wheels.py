@@ -19,12 +19,13 @@ FORMS = get_args(Form)
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory) -> dict[str, NewReward]:
-    """A package of each form."""
+def made(clean, tmp_path_factory) -> dict[str, NewReward]:
+    """A package of each form, written by the command of the core's wheel."""
     folder = tmp_path_factory.mktemp("made")
     packages = {form: plan_reward(f"made-{form}", form, folder) for form in FORMS}
-    for package in packages.values():
-        package.write()
+    for form, package in packages.items():
+        form_flag = [] if form == "function" else [f"--{form}"]
+        ok(clean / "grpo", "new", "reward", package.name, *form_flag, "--dir", folder)
     return packages
 
 
