@@ -1,0 +1,217 @@
+"""`Facts`: what the tests of one contract share, each found once."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, NoReturn, get_args
+
+import pytest
+
+from grpo_core.completion import Completion
+from grpo_core.errors import DataError, GrpoError
+from grpo_core.outcome import Outcome
+from grpo_core.scoring.single import input_problems
+from grpo_core.testing.cases import Example, Kind, examples_of, read_cases
+from grpo_core.testing.subject import Subject
+from grpo_core.testing.watch import Fault, Seen, Watched, faults_of
+
+# What a test takes for granted; each level takes the ones before it for granted.
+Level = Literal["built", "complete", "sound", "repeatable"]
+
+# How many examples the tests use that call the reward many times.
+_FEW = 12
+# Batches may round otherwise than single calls do.
+_TOLERANCE = 1e-6
+
+
+class Scored(NamedTuple):
+    """An example and what became of it."""
+
+    example: Example
+    outcome: Outcome
+
+
+class Facts:
+    """The reward of a contract, its examples, and what came of scoring them."""
+
+    def __init__(self, contract: type[Any]) -> None:
+        """Finds nothing yet.
+
+        Args:
+            contract: A subclass of `RewardContract`.
+        """
+        self._contract = contract
+
+    @cached_property
+    def subject(self) -> Subject:
+        """The reward.
+
+        Raises:
+            GrpoError: It cannot be found or built.
+        """
+        # A function as an attribute of a class would become a method.
+        reward = inspect.getattr_static(self._contract, "reward")
+        reward = reward.__func__ if isinstance(reward, staticmethod) else reward
+        return Subject(reward, self._contract.options)
+
+    @cached_property
+    def examples(self) -> list[Example]:
+        """All examples.
+
+        Raises:
+            DataError: One is none, or the file of cases cannot be used.
+        """
+        contract = self._contract
+        given: dict[Kind, Sequence[object]] = {
+            "good": contract.good,
+            "bad": contract.bad,
+            "attack": contract.attacks,
+        }
+        rows: list[tuple[Kind, Any]] = []
+        if contract.cases is not None:
+            home = next(c for c in contract.__mro__ if "cases" in vars(c))
+            path = Path(inspect.getfile(home)).parent / contract.cases
+            rows = read_cases(path, self.subject.info.name, contract.options)
+        return examples_of(given, rows, contract.inputs)
+
+    def incomplete(self) -> list[str]:
+        """What the examples lack."""
+        try:
+            examples = self.examples
+        except DataError as exc:
+            return [str(exc)]
+        problems = [
+            f"{kind}: expected at least one example, got none; give texts that the reward must "
+            f"{verb}"
+            for kind, verb in (("good", "pay"), ("bad", "pay less"))
+            if not any(e.kind == kind for e in examples)
+        ]
+        name = self.subject.resolved.name
+        for example in examples:
+            given = example.completion.columns
+            found = input_problems(self.subject.info, name, given, given)
+            problems += [f"{example.name}: {problem}" for problem in found]
+        return problems
+
+    @cached_property
+    def watched(self) -> Watched:
+        """The examples scored in this process, all together, each call watched."""
+        return self.subject.watch([e.completion for e in self.examples])
+
+    @cached_property
+    def faults(self) -> list[tuple[Fault, Seen, str]]:
+        """What was wrong with those calls."""
+        built = self.subject.built
+        return faults_of(self.watched, self.subject.info, built.low, built.high)
+
+    @property
+    def scored(self) -> list[Scored]:
+        """The examples with their outcomes."""
+        outcomes = self.watched.outcomes
+        assert outcomes is not None, "asked for before the calls were known to be sound"
+        return [Scored(e, o) for e, o in zip(self.examples, outcomes, strict=True)]
+
+    @cached_property
+    def few(self) -> list[Scored]:
+        """At most twelve of them, of each kind about as many."""
+        kinds = get_args(Kind)
+        by_kind = [[s for s in self.scored if s.example.kind == k] for k in kinds]
+        mixed = [s for row in itertools.zip_longest(*by_kind) for s in row if s is not None]
+        return mixed[:_FEW]
+
+    @cached_property
+    def unequal(self) -> list[str]:
+        """Where equal calls differ: of another instance, and of that one again."""
+        texts = [e.completion for e in self.examples]
+        second = self.subject.score(texts, self.subject.near)
+        third = self.subject.score(texts, self.subject.near)
+        return differences(self.scored, second, "the first time", "the second") or differences(
+            [Scored(e, o) for e, o in zip(self.examples, second, strict=True)],
+            third,
+            "the second time",
+            "the third",
+        )
+
+    @cached_property
+    def usual(self) -> list[Scored]:
+        """The few, scored together."""
+        outcomes = self.score([s.example.completion for s in self.few])
+        return [Scored(s.example, o) for s, o in zip(self.few, outcomes, strict=True)]
+
+    def score(self, completions: Sequence[Completion], sizes: Sequence[int] = ()) -> list[Outcome]:
+        """Outcomes of a batch, scored in this process; all are one group unless sizes are given."""
+        return self.subject.score(completions, self.subject.near, sizes)
+
+    def changed(self, outcomes: Sequence[Outcome], told: str) -> list[str]:
+        """Where the few score otherwise than usual; `told` says how they came about."""
+        return differences(self.usual, outcomes, "as given", told)
+
+    def close(self) -> None:
+        """Ends what the reward holds in this process."""
+        if "subject" in vars(self):
+            self.subject.close()
+
+    def require(self, level: Level) -> None:
+        """Skips the test unless what it takes for granted holds."""
+        checks: Mapping[Level, tuple[Callable[[], bool], str]] = {
+            "built": (self._is_built, "test_reward_is_found_and_built"),
+            "complete": (lambda: not self.incomplete(), "test_examples_are_complete"),
+            "sound": (lambda: not self.faults, "the tests of what calls return"),
+            "repeatable": (lambda: not self.unequal, "test_equal_calls_score_the_same"),
+        }
+        for name, (holds, test) in checks.items():
+            if not holds():
+                pytest.skip(f"cannot be judged: see {test}")
+            if name == level:
+                return
+
+    def _is_built(self) -> bool:
+        try:
+            return bool(self.subject)
+        except GrpoError:
+            return False
+
+
+def same(a: Outcome, b: Outcome) -> bool:
+    """True if two outcomes have the same status and, but for rounding, the same value."""
+    if a.value is None or b.value is None:
+        return a.status == b.status and a.value is b.value
+    return a.status == b.status and math.isclose(a.value, b.value, rel_tol=0, abs_tol=_TOLERANCE)
+
+
+def differences(
+    usual: Sequence[Scored], others: Sequence[Outcome], told: str, otherwise: str
+) -> list[str]:
+    """Where outcomes differ; the last two arguments say how they came about."""
+    return [
+        f"{s.example.name}: {said(s.outcome)} {told}, {said(other)} {otherwise}"
+        for s, other in zip(usual, others, strict=True)
+        if not same(s.outcome, other)
+    ]
+
+
+def said(outcome: Outcome) -> str:
+    """An outcome in a few words."""
+    if outcome.status == "scored":
+        return f"{outcome.value:g}"
+    return f"{outcome.status} ({outcome.reason})" if outcome.reason else outcome.status
+
+
+def report(problems: Sequence[str], advice: str) -> None:
+    """Fails the test if there are problems; shows ten of them and what to do."""
+    if not problems:
+        return
+    shown = [f"  - {p}" for p in problems[:10]]
+    if len(problems) > 10:
+        shown.append(f"  … and {len(problems) - 10} more")
+    fail("\n".join([advice, *shown]))
+
+
+def fail(text: str) -> NoReturn:
+    """Fails the test without a traceback, which would only show this kit."""
+    pytest.fail(text, pytrace=False)

@@ -1,0 +1,139 @@
+"""Rewards that are wrong on purpose, each in one way; the last of a kind is in `wrong_heavy`."""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import time
+from typing import Any
+
+from grpo_core import Completion, reward
+
+
+@reward
+def constant(completion: Completion, answer: str) -> float:
+    """1.0 if the text is the answer, else 0.0; or so it says."""
+    return 1.0
+
+
+@reward
+def dead_column(completion: Completion, answer: str) -> float:
+    """1.0 if the text is the answer, else 0.0; but it reads another column."""
+    return float(completion.text == completion.columns.get("solution"))
+
+
+@reward
+def all_none(completion: Completion, answer: str) -> float | None:
+    """1.0 if the text is the answer, else 0.0; but it never says so."""
+    return None
+
+
+@reward
+def swallowed_error(completion: Completion, answer) -> float:  # part of the fault
+    """1.0 if the text is the answer, else 0.0; 0.0 too where the answer is broken."""
+    try:
+        return float(completion.text == answer.strip())
+    except Exception:
+        return 0.0
+
+
+@reward(scope="batch")
+def returns_too_few(completions: list[Completion], answer: list[str]) -> list[float]:
+    """1.0 if the text is the answer, else 0.0."""
+    return [float(c.text == a) for c, a in zip(completions, answer, strict=True)][1:]
+
+
+@reward
+def wrong_type(completion: Completion, answer: str) -> Any:
+    """1.0 if the text is the answer, else 0.0."""
+    return str(float(completion.text == answer))
+
+
+@reward
+def out_of_range(completion: Completion, answer: str) -> float:
+    """1.0 if the text is the answer, else 0.0."""
+    return 100.0 * (completion.text == answer)
+
+
+@reward
+def not_a_number(completion: Completion, answer: str) -> float:
+    """1.0 if the text is the answer, else 0.0."""
+    return 1.0 if completion.text == answer else float("nan")
+
+
+@reward
+def infinite_on_empty(completion: Completion, answer: str) -> float:
+    """1.0 if the text is the answer, else 0.0."""
+    if not completion.text:
+        return float("-inf")
+    return float(completion.text == answer)
+
+
+@reward(scope="batch")
+def depends_on_mates(completions: list[Completion], answer: list[str]) -> list[float]:
+    """1.0 if the text is the answer, else less, down to 0.0."""
+    longest = max(len(c.text) for c in completions) + 1
+    return [
+        1.0 if c.text == a else 0.5 - 0.5 * len(c.text) / longest
+        for c, a in zip(completions, answer, strict=True)
+    ]
+
+
+@reward(scope="batch")
+def depends_on_position(completions: list[Completion], answer: list[str]) -> list[float]:
+    """1.0 if the text is the answer, else less, down to 0.0."""
+    n = len(completions)
+    return [
+        1.0 if c.text == a else i / (2 * n)
+        for i, (c, a) in enumerate(zip(completions, answer, strict=True))
+    ]
+
+
+@reward
+def edits_its_input(completion: Completion, answers: list[str]) -> float:
+    """1.0 if the text is one of the answers, else 0.0."""
+    answers.sort()
+    return float(completion.text in answers)
+
+
+@reward
+def random_score(completion: Completion, answer: str) -> float:
+    """1.0 or a little less if the text is the answer, else 0.0 or a little more."""
+    noise = 0.1 * random.random()
+    return 1.0 - noise if completion.text == answer else noise
+
+
+@reward
+def slow(completion: Completion, answer: str) -> float:
+    """1.0 if the text is the answer, else 0.0."""
+    time.sleep(0.02)
+    return float(completion.text == answer)
+
+
+@reward
+def exits(completion: Completion, answer: str) -> float:
+    """1.0 if the text is the answer, else 0.0."""
+    if completion.text != answer:
+        sys.exit(0)
+    return 1.0
+
+
+@reward
+def crashes_on_junk(completion: Completion, answer: str) -> float:
+    """1.0 if the text is the answer, as JSON or not, else 0.0."""
+    if completion.text.startswith("{"):
+        return float(json.loads(completion.text) == answer)
+    return float(completion.text == answer)
+
+
+def made(bonus: float) -> Any:
+    @reward
+    def closure(completion: Completion, answer: str) -> float:
+        """1.0 if the text is the answer, else 0.0."""
+        return min(1.0, float(completion.text == answer) + bonus)
+
+    return closure
+
+
+closure = made(0.0)
