@@ -49,6 +49,8 @@ class PageRun:
         self.named: dict[str, str] = {}
         self._monkeypatch = monkeypatch
         self._site: Path | None = None
+        self._root = folder
+        self._before = set(sys.modules)
         # Commands of a clone name files of the repository.
         (folder / "grpo_core").symlink_to(ROOT / "grpo_core", target_is_directory=True)
         monkeypatch.chdir(folder)
@@ -106,6 +108,13 @@ class PageRun:
             before, after = (self.named[n.strip()] for n in block.markers["diff"].split(","))
             lines = difflib.unified_diff(before.splitlines(), after.splitlines(), n=99, lineterm="")
             assert block.text.splitlines() == [*lines][3:], f"{block.where}: is not the diff"
+
+    def forget(self) -> None:
+        """Forgets the modules of the page's files; another test may have some of the names."""
+        for name in set(sys.modules) - self._before:
+            file = getattr(sys.modules[name], "__file__", None) or ""
+            if file.startswith(str(self._root)):
+                del sys.modules[name]
 
     def _write(self, block: Block, name: str, text: str) -> None:
         path = self.folder / name
