@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import inspect
 import json
@@ -14,7 +15,7 @@ from docs_pages import ROOT, blocks_of, code, prose_of, table_under
 from docs_runner import one_thread
 from test_layers import LEVELS, SAME_LEVEL
 
-import grpo_core
+import grpo_core.testing
 from grpo_core import errors
 from grpo_core.catalog import Catalog
 from grpo_core.cli import app
@@ -33,6 +34,10 @@ from grpo_core.sections import (
     TransformSection,
     WeightSchedule,
 )
+from grpo_core.testing import RewardContract
+from grpo_core.testing.attributes import Attributes
+from grpo_core.testing.cases import _KEYS
+from grpo_core.testing.guard import contract_tests
 
 REFERENCE = ROOT / "docs" / "reference"
 ARCHITECTURE = ROOT / "docs" / "explanation" / "architecture.md"
@@ -198,6 +203,42 @@ def test_python_page_has_the_fields_of_completion():
     assert sorted(shown) == sorted(grpo_core.Completion.__dataclass_fields__)
 
 
+def test_testing_page_has_the_names_of_the_kit():
+    rows = table_under(REFERENCE / "testing.md", "Test kit")
+
+    assert sorted(code(row["name"]) for row in rows) == sorted(grpo_core.testing.__all__)
+
+
+def test_testing_page_has_every_test_with_what_it_says_of_itself():
+    rows = table_under(REFERENCE / "testing.md", "Tests")
+
+    assert {code(row["test"]): row["passes if"] for row in rows} == {
+        name: (test.__doc__ or "").split("\n")[0]
+        for name, test in contract_tests(RewardContract).items()
+    }
+
+
+def test_testing_page_has_the_attributes_and_defaults_of_a_contract():
+    defaults = {name: value for name, value in vars(Attributes).items() if name[0] != "_"}
+
+    rows = table_under(REFERENCE / "testing.md", "RewardContract")
+
+    assert [code(row["attribute"]) for row in rows] == list(defaults)
+    for row in rows:
+        name = code(row["attribute"])
+        if name not in ("reward", "cases", "heavy"):
+            assert ast.literal_eval(code(row["default"])) == defaults[name]
+    documented = inspect.getdoc(RewardContract).split("Attributes:\n")[1]
+    assert re.findall(r"(?m)^    (\w+): ", documented) == list(defaults)
+
+
+def test_testing_page_has_the_keys_of_a_case():
+    rows = table_under(REFERENCE / "testing.md", "Cases")
+
+    shown = [name for row in rows for name in re.findall(r"`(\w+)`", row["key"])]
+    assert sorted(shown) == sorted(_KEYS)
+
+
 def test_errors_page_has_every_error_with_its_bases():
     expected = {}
     for name, kind in vars(errors).items():
@@ -322,7 +363,6 @@ def test_run_directory_page_has_the_keys_of_the_manifest(one_step):
 
 def test_architecture_page_has_every_module_with_its_layer():
     rows = table_under(ARCHITECTURE, "The modules by layer")
-    # The kit for authors has a level in the test and is not there yet.
     expected = {
         name: level
         for name, level in LEVELS.items()

@@ -42,6 +42,10 @@ def test_import_grpo_core_loads_nothing_heavy():
     assert loaded_by("import grpo_core") & HEAVY == set()
 
 
+def test_import_of_the_test_kit_loads_nothing_heavy():
+    assert loaded_by("import grpo_core.testing") & HEAVY == set()
+
+
 def test_import_grpo_core_and_listing_its_names_loads_no_more():
     assert loaded_by("import grpo_core; dir(grpo_core)") == {"grpo_core", "pluggy"}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 import sys
@@ -107,7 +108,7 @@ def random_score(completion: Completion, answer: str) -> float:
 @reward
 def slow(completion: Completion, answer: str) -> float:
     """1.0 if the text is the answer, else 0.0."""
-    time.sleep(0.02)
+    time.sleep(0.01)
     return float(completion.text == answer)
 
 
@@ -137,3 +138,82 @@ def made(bonus: float) -> Any:
 
 
 closure = made(0.0)
+
+
+# Further faults, one for each way in which the contract looks at a reward.
+
+
+@reward(timeout_s=0.2)
+def hangs(completion: Completion, answer: str) -> float:
+    """1.0 if the text is the answer, else 0.0."""
+    time.sleep(0.0 if completion.text == answer else 30.0)
+    return 1.0
+
+
+@reward(timeout_s=0.2)
+async def hangs_waiting(completion: Completion, answer: str) -> float:
+    """1.0 if the text is the answer, else 0.0."""
+    await asyncio.sleep(0.0 if completion.text == answer else 30.0)
+    return 1.0
+
+
+@reward
+def exits_on_junk(completion: Completion, answer: str) -> float:
+    """1.0 if the text is the answer, else 0.0."""
+    if not completion.text.strip():
+        sys.exit(0)
+    return float(completion.text == answer)
+
+
+@reward
+def guesses(completion: Completion, answer: str) -> float:
+    """1.0 if the text is the answer and was not cut off, else 0.0."""
+    return float(completion.text == answer and not completion.truncated)
+
+
+@reward
+def reads_the_reply(completion: Completion, answer: str) -> float:
+    """1.0 if the text is the answer, else 0.0; in a chat it looks for messages."""
+    return float(completion.text == answer and completion.reply is None)
+
+
+@reward
+def needs_its_input(completion: Completion, answer: str = "42", extra: str = "") -> float:
+    """1.0 if the text is the answer, else 0.0; with extra nothing is."""
+    return float(completion.text == answer) if extra else 1 / 0
+
+
+@reward(deterministic=False)
+def declared_random(completion: Completion, answer: str) -> float:
+    """1.0 or a little less if the text is the answer, else 0.0 or a little more."""
+    noise = 0.1 * random.random()
+    return 1.0 - noise if completion.text == answer else noise
+
+
+@reward(scope="group")
+def needs_mates(completions: list[Completion], answer: list[str]) -> list[float]:
+    """1.0 if the text is the answer, else 0.0."""
+    share = 1 / min(1, len(completions) - 1)
+    return [share * (c.text == a) for c, a in zip(completions, answer, strict=True)]
+
+
+@reward(scope="batch")
+def returns_one(completions: list[Completion], answer: list[str]) -> float:
+    """1.0 if the text is the answer, else 0.0."""
+    return 1.0
+
+
+@reward
+def undocumented(completion: Completion, gold_answer: str) -> float:
+    """Compares the text"""  # noqa: D415  # the fault
+    return float(completion.text == gold_answer)
+
+
+@reward(needs=("token_ids",))
+def wants_tokens(completion: Completion, answer: str) -> float:
+    """1.0 if the text is the answer, else 0.0."""
+    return float(completion.text == answer)
+
+
+def untagged(completions: list[str], **columns: Any) -> list[float]:
+    return [1.0 for _ in completions]

@@ -12,7 +12,8 @@ from grpo_core.testing.of_robustness import RobustnessTests
 from grpo_core.testing.of_values import ValueTests
 
 
-class RewardContract(ValueTests, DependenceTests, RobustnessTests, CodeTests):
+# pytest takes the last of the bases first; the tests that others take for granted come first.
+class RewardContract(CodeTests, RobustnessTests, DependenceTests, ValueTests):
     """A base class whose subclasses inherit a test for each property of a sound reward.
 
     A subclass names the reward and gives examples; pytest collects it whatever its name is. A test
@@ -35,7 +36,7 @@ class RewardContract(ValueTests, DependenceTests, RobustnessTests, CodeTests):
         max_seconds: What a completion may take, in seconds; the best of three calls counts.
         max_import_seconds: What importing the reward's module may take, beside grpo-core.
         heavy: Packages that importing it must not load.
-        waived: Reasons, by test, why it does not fit this reward; it is skipped, or replaced.
+        waived: By test, why it does not fit this reward; it has to fail then, or is replaced.
     """
 
     __test__ = False  # until a subclass names a reward

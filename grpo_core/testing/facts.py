@@ -24,7 +24,7 @@ from grpo_core.testing.watch import Fault, Seen, Watched, faults_of
 Level = Literal["built", "complete", "sound", "repeatable"]
 
 # How many examples the tests use that call the reward many times.
-_FEW = 12
+_FEW = 8
 # Batches may round otherwise than single calls do.
 _TOLERANCE = 1e-6
 
@@ -106,8 +106,11 @@ class Facts:
     @cached_property
     def faults(self) -> list[tuple[Fault, Seen, str]]:
         """What was wrong with those calls."""
-        built = self.subject.built
-        return faults_of(self.watched, self.subject.info, built.low, built.high)
+        built, watched = self.subject.built, self.watched
+        if not watched.calls and watched.outcomes:
+            seen = Seen([e.completion for e in self.examples])
+            return [("call", seen, f"no example reaches the reward: {said(watched.outcomes[0])}")]
+        return faults_of(watched, self.subject.info, built.low, built.high)
 
     @property
     def scored(self) -> list[Scored]:
@@ -118,7 +121,7 @@ class Facts:
 
     @cached_property
     def few(self) -> list[Scored]:
-        """At most twelve of them, of each kind about as many."""
+        """At most eight of them, of each kind about as many."""
         kinds = get_args(Kind)
         by_kind = [[s for s in self.scored if s.example.kind == k] for k in kinds]
         mixed = [s for row in itertools.zip_longest(*by_kind) for s in row if s is not None]

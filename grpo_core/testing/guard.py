@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,17 +13,17 @@ from grpo_core.errors import listed, near
 
 
 def contract_tests(contract: type[Any]) -> dict[str, Callable[..., None]]:
-    """The tests of a contract by name, in their order."""
+    """The tests of a contract by name, in the order in which pytest runs them."""
     return {
         name: value
-        for part in contract.__bases__
+        for part in reversed(contract.__bases__)
         for name, value in vars(part).items()
         if name.startswith("test_")
     }
 
 
 def guard(cls: type[Any], tests: Mapping[str, Callable[..., None]]) -> None:
-    """Checks what a subclass does to the tests it inherits, and skips those that it waives.
+    """Checks what a subclass does to the tests it inherits; those it waives have to fail.
 
     Args:
         cls: The subclass, just made.
@@ -37,7 +38,7 @@ def guard(cls: type[Any], tests: Mapping[str, Callable[..., None]]) -> None:
         found = inspect.getattr_static(cls, name)
         if name in waived:
             if found is test:
-                setattr(cls, name, _skipped(name, waived[name]))
+                setattr(cls, name, _expected_to_fail(test, waived[name]))
         elif found is not test:
             raise TypeError(
                 f"{cls.__name__} replaces the contract's {name}; say why: "
@@ -69,13 +70,15 @@ def _waived(cls: type[Any], tests: Mapping[str, object]) -> dict[str, str]:
     return merged
 
 
-def _skipped(name: str, reason: str) -> Callable[..., None]:
-    @pytest.mark.skip(reason=f"waived: {reason}")
-    def test(self: object) -> None:
-        """Waived by the class."""
+def _expected_to_fail(test: Callable[..., None], reason: str) -> Callable[..., None]:
+    """The test, as one that fails for a reason; that it passes is a failure of the reason."""
 
-    test.__name__ = name
-    return test
+    @functools.wraps(test)
+    def waived(self: object) -> None:
+        test(self)
+
+    marked: Callable[..., None] = pytest.mark.xfail(reason=f"waived: {reason}", strict=True)(waived)
+    return marked
 
 
 def _settle_collection(cls: type[Any]) -> None:

@@ -92,14 +92,15 @@ class RobustnessTests(Attributes):
         """
         facts = self._facts("repeatable")
         needs = facts.subject.built.needs
-        given = [_known(s.example.completion, needs) for s in facts.usual]
+        usual = facts.usual[:4]
+        given = [_known(s.example.completion, needs) for s in usual]
         problems = []
         for field, (one, other) in _FIELDS.items():
             made = [
                 facts.score([_with_field(c, field, value) for c in given])
                 for value in (one, other, lambda text: None)
             ]
-            for s, a, b, unknown in zip(facts.usual, *made, strict=True):
+            for s, a, b, unknown in zip(usual, *made, strict=True):
                 if unknown.fault or (a.value != b.value and unknown.value is not None):
                     problems.append(
                         f"{s.example.name}: {said(unknown)} where {field} is unknown, {said(a)} "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -76,8 +77,10 @@ class Subject:
 
     @property
     def near(self) -> Isolation | None:
-        """Runs calls in this process, one after the other."""
-        return None if self.info.is_async else "inline"
+        """Runs calls in this process; one after the other, unless they wait for a service."""
+        if self.info.is_async:
+            return None
+        return "thread" if self.info.isolation == "thread" else "inline"
 
     @property
     def safe(self) -> Isolation | None:
@@ -124,7 +127,8 @@ class Subject:
         watching = replace(runner, callee=replace(runner.callee, function=spy))
 
         def run() -> None:
-            watched.outcomes = self._run(watching, completions)
+            with contextlib.suppress(KeyboardInterrupt):  # the engine lets it pass; it was noted
+                watched.outcomes = self._run(watching, completions)
 
         thread = threading.Thread(target=run, daemon=True)
         thread.start()

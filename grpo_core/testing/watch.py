@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import math
 import pickle
@@ -87,6 +88,8 @@ def spied(function: Callable[..., Any], info: RewardInfo, calls: list[Seen]) -> 
         start = perf_counter()
         try:
             return end(seen, await function(*args, **inputs), start)
+        except asyncio.CancelledError:  # it was late
+            raise
         except BaseException as exc:
             seen.error = exc
             raise

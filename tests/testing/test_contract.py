@@ -7,37 +7,9 @@ from typing import Any
 import pytest
 import sound_rewards
 import wrong_rewards
+from contracts import contract, failed
 
 from grpo_core import Completion
-from grpo_core.testing import RewardContract
-from grpo_core.testing.guard import contract_tests
-
-TESTS = contract_tests(RewardContract)
-
-
-def contract(reward: Any, **attributes: Any) -> type[RewardContract]:
-    usual = {
-        "reward": reward,
-        "inputs": {"answer": "42"},
-        "good": ("42",),
-        "bad": ("41", "142", "The answer is 42, or so."),
-    }
-    return type("AContract", (RewardContract,), {**usual, **attributes})
-
-
-def failed(kind: type[RewardContract]) -> dict[str, str]:
-    """The tests that fail with what they say; the skipped ones have passed or were not judged."""
-    found = {}
-    for name in TESTS:
-        try:
-            getattr(kind(), name)()
-        except pytest.fail.Exception as exc:
-            found[name] = str(exc)
-        except pytest.skip.Exception:
-            pass
-    kind.teardown_class()
-    return found
-
 
 ATTACKS = {"attacks": ("41 42 43",)}
 # What each must fail, written down before it was run.
@@ -67,7 +39,7 @@ WRONG: list[tuple[str, dict[str, Any], set[str]]] = [
     ),
     ("edits_its_input", {"inputs": {"answers": ["43", "42"]}}, {"test_arguments_stay_unchanged"}),
     ("random_score", {}, {"test_equal_calls_score_the_same"}),
-    ("slow", {"max_seconds": 0.01}, {"test_time_per_completion_is_bounded"}),
+    ("slow", {"max_seconds": 0.005}, {"test_time_per_completion_is_bounded"}),
     ("exits", {}, {"test_calls_return"}),
     ("crashes_on_junk", {}, {"test_junk_is_survived"}),
     ("closure", {}, {"test_reward_can_be_pickled", "test_worker_scores_the_same"}),

@@ -55,7 +55,7 @@ class _Rule:
 
 @reward(range=(0.0, 1.0))
 class Pattern:
-    r"""The share of the patterns that the text satisfies.
+    r"""The share of the patterns that the text satisfies, from 0.0 to 1.0.
 
     Patterns are those of the package `regex`: what Python's `re` knows, and more. They see the
     text as it is, behind what the prompt had already opened; flags are written in the pattern,

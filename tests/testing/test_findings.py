@@ -1,0 +1,165 @@
+"""What the tests of a contract find, and how they say it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import sound_rewards
+import wrong_rewards
+from contracts import contract, failed
+
+from grpo_core import Completion
+
+
+def the_failure(reward, **attributes):
+    """Name and text of the one test that fails."""
+    found = failed(contract(reward, **attributes))
+    assert len(found) == 1, found
+    return next(iter(found.items()))
+
+
+@pytest.mark.parametrize("reward", [wrong_rewards.hangs, wrong_rewards.hangs_waiting])
+def test_reward_that_hangs_is_told_by_its_deadline(reward):
+    name, text = the_failure(reward, bad=("41",))
+
+    assert name == "test_calls_return"
+    assert "  - '41': did not return within 0.2 s" in text
+
+
+def test_reward_that_exits_on_junk_is_told_with_the_junk():
+    name, text = the_failure(wrong_rewards.exits_on_junk)
+
+    assert name == "test_junk_is_survived"
+    assert re.search(r"- empty: failed \(raised SystemExit: 0 .*wrong_rewards.py:\d+\)", text)
+    assert "  - blanks: failed" in text
+
+
+def test_reward_that_exits_is_told_as_what_it_raised():
+    _, text = the_failure(wrong_rewards.exits)
+
+    assert text.splitlines()[1] == "  - '41': raised SystemExit: 0"
+
+
+def test_reward_that_guesses_a_field_is_told():
+    name, text = the_failure(wrong_rewards.guesses)
+
+    assert name == "test_unknown_fields_are_not_guessed"
+    assert text == (
+        "A field that decides must be named in @reward(needs=…):\n"
+        "  - good[0] '42': 1 where truncated is unknown, 1 and 0 where it is known"
+    )
+
+
+def test_reward_that_reads_the_reply_is_told():
+    name, text = the_failure(wrong_rewards.reads_the_reply)
+
+    assert name == "test_plain_and_chat_data_score_the_same"
+    assert "  - good[0] '42': 1 as given, 0 as a chat\n" in text
+
+
+def test_reward_whose_default_does_not_work_is_told():
+    found = failed(contract(wrong_rewards.needs_its_input, inputs={"answer": "42", "extra": "x"}))
+
+    assert set(found) == {
+        "test_missing_inputs_give_the_documented_outcome",
+        "test_none_inputs_give_the_documented_outcome",
+    }
+    assert "without 'extra': failed (raised ZeroDivisionError" in found[min(found)]
+
+
+def test_reward_declared_as_random_is_not_asked_to_repeat():
+    assert failed(contract(wrong_rewards.declared_random)) == {}
+
+
+def test_reward_that_cannot_score_a_group_of_one_is_told():
+    name, text = the_failure(wrong_rewards.needs_mates, bad=("41",))
+
+    assert name == "test_groups_are_scored_apart"
+    assert "  - good[0] '42' as a group of one: failed (raised ZeroDivisionError" in text
+
+
+def test_reward_that_returns_one_number_for_many_is_told():
+    name, text = the_failure(wrong_rewards.returns_one)
+
+    assert name == "test_returned_types_are_right"
+    assert "the call for '42' and 3 more: returned float at scope 'batch'; return a list" in text
+
+
+def test_reward_without_documents_is_told_what_is_missing():
+    found = failed(contract(wrong_rewards.undocumented, inputs={"gold_answer": "42"}))
+
+    assert set(found) == {
+        "test_docstring_says_what_comes_back",
+        "test_docstring_tells_the_range",
+        "test_docstring_names_the_inputs",
+    }
+    assert (
+        "end in a full stop, got 'Compares the text'"
+        in found["test_docstring_says_what_comes_back"]
+    )
+    assert "0 is not there" in found["test_docstring_tells_the_range"]
+    assert "'gold_answer' is not there" in found["test_docstring_names_the_inputs"]
+
+
+def test_reward_that_no_example_reaches_is_told():
+    name, text = the_failure(wrong_rewards.wants_tokens)
+
+    assert name == "test_calls_return"
+    assert "no example reaches the reward: skipped (needs token_ids, which is not known" in text
+
+
+def test_reward_whose_examples_have_the_fields_it_needs_passes():
+    good, bad = (Completion(text, token_ids=(1,)) for text in ("42", "41"))
+
+    assert failed(contract(wrong_rewards.wants_tokens, good=(good,), bad=(bad,))) == {}
+
+
+@pytest.mark.parametrize(
+    ("reward", "attributes", "text"),
+    [
+        ("no_such/reward", {}, "no reward 'no_such/reward'"),
+        (wrong_rewards.untagged, {}, "'untagged' is not tagged; a contract is for rewards"),
+        (sound_rewards.answer_equals, {"options": {"stripp": True}}, "Did you mean 'strip'?"),
+        (sound_rewards.Shortest, {"options": {"step": 0}}, "step must be at least 1, got 0"),
+    ],
+)
+def test_reward_that_cannot_be_built_fails_one_test(reward, attributes, text):
+    name, told = the_failure(reward, **attributes)
+
+    assert name == "test_reward_is_found_and_built"
+    assert text in told
+
+
+@pytest.mark.parametrize(
+    ("attributes", "text"),
+    [
+        ({"good": ()}, "good: expected at least one example, got none; give texts that the rew"),
+        ({"bad": ()}, "bad: expected at least one example, got none; give texts that the rewa"),
+        ({"inputs": {}}, "good[0] '42': answer: 'answer_equals' needs this input (str)"),
+        ({"inputs": {"answer": "42", "gold": 1}}, "gold: 'answer_equals' has no such input"),
+        ({"good": "42"}, "good: expected a tuple of examples, got '42'"),
+        ({"cases": "none.jsonl"}, "none.jsonl cannot be read"),
+    ],
+)
+def test_examples_that_are_not_complete_fail_one_test(attributes, text):
+    name, told = the_failure(sound_rewards.answer_equals, **attributes)
+
+    assert name == "test_examples_are_complete"
+    assert text in told
+
+
+def test_none_input_that_may_be_scored_is_declared():
+    name, _ = the_failure(wrong_rewards.swallowed_error)
+    assert name == "test_none_inputs_give_the_documented_outcome"
+
+    declared = contract(wrong_rewards.swallowed_error, none_inputs={"answer": "scored"})
+    assert failed(declared) == {}
+
+
+def test_ranking_names_both_examples():
+    _, text = the_failure(wrong_rewards.constant, bad=("41",))
+
+    assert text == (
+        "Good examples must earn more than bad ones:\n  - bad[0] '41' earns 1, and good[0] '42' 1"
+    )
