@@ -35,7 +35,8 @@ _warned: set[str] = set()
 
 # `attr` of module:attr and file.py:attr never holds a slash, so the forms cannot be confused.
 _INSTALLED = re.compile(r"(?:(?P<dist>[^:/\\]+):)?(?P<entry>[^:/\\]+)/(?P<reward>[^:/\\]+)")
-_PLUGIN_PREFIX = "grpo-reward-"
+# What distributions of rewards are called, by convention.
+PLUGIN_PREFIX = "grpo-reward-"
 # What a plugin calls itself. A hub id has capital letters, or a name with marks behind the slash.
 _PLUGIN = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*", re.ASCII)
@@ -209,7 +210,7 @@ class Catalog:
         entries = [p.entry for p in self.plugins]
         if _PLUGIN.fullmatch(entry) and reward.isidentifier():
             if entry not in entries and not near(entry, entries):
-                text += f" If a plugin {entry!r} exists: pip install {_PLUGIN_PREFIX}{entry}"
+                text += f" If a plugin {entry!r} exists: pip install {PLUGIN_PREFIX}{entry}"
         elif _HUB_ID.fullmatch(use) and not hint:
             text += (
                 " No model is loaded by its hub id: wrap a reward model in a function or class, "

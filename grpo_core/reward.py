@@ -19,6 +19,7 @@ from grpo_core.signature import (
     named_parameters,
     names_for,
     parameter_of,
+    showing_signature,
 )
 from grpo_core.signature import Parameter as Parameter
 from grpo_core.tag import Isolation as Isolation
@@ -232,7 +233,8 @@ def info_of(target: Callable[..., Any]) -> RewardInfo:
     parameters, names = call_parameters(target, name)
     inputs = [parameter_of(p, names) for p in parameters[1:] if p.kind in POSITIONAL]
     if tag.scope != "sample":
-        inputs = [_of_one_row(p, name, tag.scope) for p in inputs]
+        with showing_signature(target):
+            inputs = [_of_one_row(p, name, tag.scope) for p in inputs]
     if isinstance(target, type):
         names = names_for(target.__init__)  # type: ignore[misc]  # the class's own, on purpose
         parameters = init_options(target, name)
@@ -296,7 +298,8 @@ def _check_signature(target: Callable[..., Any], name: str, tag: Tag) -> None:
     if isinstance(target, type):
         if "__call__" not in dir(target) or target.__call__ is type.__call__:
             raise TypeError(f"reward {name!r}: the class needs a __call__(self, completion, ...)")
-        init_options(target, name)
+        with showing_signature(target):
+            init_options(target, name)
         function = target.__call__
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise TypeError(f"reward {name!r} is a generator; return the value instead of yielding it")
@@ -305,6 +308,11 @@ def _check_signature(target: Callable[..., Any], name: str, tag: Tag) -> None:
             f"reward {name!r} is async and runs on an event loop of this process, got "
             f"isolation={tag.isolation!r}; leave isolation out, or use a plain def"
         )
+    with showing_signature(target):
+        _check_parameters(target, name, tag)
+
+
+def _check_parameters(target: Callable[..., Any], name: str, tag: Tag) -> None:
     parameters, _ = call_parameters(target, name)
     if not parameters or parameters[0].kind not in POSITIONAL:
         raise TypeError(f"reward {name!r} needs a first parameter that takes the completion")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import collections.abc
+import contextlib
 import dataclasses
 import inspect
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -154,6 +155,54 @@ def init_options(target: type, name: str) -> list[inspect.Parameter]:
     return [
         p.replace(default=factories[p.name]()) if p.name in factories else p for p in parameters
     ]
+
+
+@contextlib.contextmanager
+def showing_signature(target: Callable[..., Any]) -> Iterator[None]:
+    """Adds the signature, and what each parameter was taken for, to a TypeError from inside."""
+    try:
+        yield
+    except TypeError as exc:
+        raise TypeError(f"{exc}. Read as {_as_read(target)}") from None
+
+
+def _as_read(target: Callable[..., Any]) -> str:
+    name = getattr(target, "__name__", "")
+    called, _ = call_parameters(target, name)
+    roles = [_role(p, i == 0, isinstance(target, type)) for i, p in enumerate(called)]
+    text = f"{name}({_written(called)})"
+    if isinstance(target, type):
+        init = target.__init__  # type: ignore[misc]  # reading the class's own __init__
+        own = init is not object.__init__
+        made = list(_signature(init, name).parameters.values())[1:] if own else []
+        text = f"{name}({_written(made)}) with __call__({_written(called)})"
+        kinds = ["an option" if p.kind is p.KEYWORD_ONLY else "nothing" for p in made]
+        called, roles = made + called, kinds + roles
+    taken = [f"{_starred(p)} is {role}" for p, role in zip(called, roles, strict=True)]
+    return f"{text}: {', '.join(taken) or 'it has no parameters'}"
+
+
+def _role(p: inspect.Parameter, is_first: bool, of_class: bool) -> str:
+    if p.kind in POSITIONAL:
+        return "the completion" if is_first else "an input"
+    return "an option" if p.kind is p.KEYWORD_ONLY and not of_class else "nothing"
+
+
+def _starred(p: inspect.Parameter) -> str:
+    return ("*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else "") + p.name
+
+
+class _AsWritten(str):
+    """An annotation kept as text, which a signature shows without quotes."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
+def _written(parameters: list[inspect.Parameter]) -> str:
+    texts = {p.name: _AsWritten(p.annotation) for p in parameters if isinstance(p.annotation, str)}
+    shown = [p.replace(annotation=texts.get(p.name, p.annotation)) for p in parameters]
+    return str(inspect.Signature(shown))[1:-1]
 
 
 def alternatives(annotation: Any) -> tuple[Any, ...]:

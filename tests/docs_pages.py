@@ -21,6 +21,7 @@ CHANGELOGS = [ROOT / "CHANGELOG.md", *sorted(ROOT.glob("plugins/*/CHANGELOG.md")
 # What an HTML comment right above a fence may say.
 MARKERS = {
     "file": "write the block to this file of the page's folder instead of running it",
+    "shows": "the block is this file of the page's folder, which a command before it wrote",
     "append": "append the block to this file; a config is then checked as a whole",
     "columns": "columns of the data that a config is checked with",
     "exit": "exit code of the last command; 0 without this",

@@ -9,6 +9,7 @@ import importlib.util
 import io
 import json
 import logging
+import os
 import re
 import shlex
 import subprocess
@@ -48,6 +49,8 @@ class PageRun:
         self.named: dict[str, str] = {}
         self._monkeypatch = monkeypatch
         self._site: Path | None = None
+        self._root = folder
+        self._before = set(sys.modules)
         # Commands of a clone name files of the repository.
         (folder / "grpo_core").symlink_to(ROOT / "grpo_core", target_is_directory=True)
         monkeypatch.chdir(folder)
@@ -72,6 +75,9 @@ class PageRun:
             check_script(block)
         elif name := block.markers.get("file"):
             self._write(block, name, block.text)
+        elif name := block.markers.get("shows"):
+            written = (self.folder / name).read_text(encoding="utf-8")
+            assert block.text == written, f"{block.where}: is not {name}, which is\n{written}"
         elif name := block.markers.get("append"):
             self._write(block, name, (self.folder / name).read_text(encoding="utf-8") + block.text)
         elif block.language == "python":
@@ -102,6 +108,13 @@ class PageRun:
             before, after = (self.named[n.strip()] for n in block.markers["diff"].split(","))
             lines = difflib.unified_diff(before.splitlines(), after.splitlines(), n=99, lineterm="")
             assert block.text.splitlines() == [*lines][3:], f"{block.where}: is not the diff"
+
+    def forget(self) -> None:
+        """Forgets the modules of the page's files; another test may have some of the names."""
+        for name in set(sys.modules) - self._before:
+            file = getattr(sys.modules[name], "__file__", None) or ""
+            if file.startswith(str(self._root)):
+                del sys.modules[name]
 
     def _write(self, block: Block, name: str, text: str) -> None:
         path = self.folder / name
@@ -162,11 +175,9 @@ class PageRun:
         words = shlex.split(command, comments=True)
         if words[0] == "grpo":
             return self._grpo(words)
-        if (
-            words[:2] == ["pip", "install"]
-            and (self.folder / words[-1] / "pyproject.toml").exists()
-        ):
-            self._install(self.folder / words[-1])
+        project = self.folder / re.sub(r"\[\w+\]$", "", words[-1])  # without its extra
+        if words[:2] == ["pip", "install"] and (project / "pyproject.toml").exists():
+            self._install(project)
             return "", 0
         if words[0] == "cd":
             self.folder = (self.folder / words[1]).resolve()
@@ -176,7 +187,13 @@ class PageRun:
             if words[0] == "pytest":
                 words = [sys.executable, "-m", *words]
             done = subprocess.run(
-                words, cwd=self.folder, capture_output=True, text=True, timeout=60, check=False
+                words,
+                cwd=self.folder,
+                env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
             )
             return done.stdout + done.stderr, done.returncode
         raise AssertionError(f"{where}: cannot run {command!r}; put it into a block of sh")
@@ -265,8 +282,9 @@ def check_command(where: str, line: str) -> None:
         missing = [w for w in words[1:] if w not in targets]
         assert not missing, f"{where}: the Makefile has no target {missing}"
     elif words[0] == "pip":
-        assert words[1] == "install", f"{where}: {line!r}"
-        for word in words[2:]:
+        assert words[1] in ("install", "download"), f"{where}: {line!r}"
+        places = r"--(index-url|dest|find-links) \S+|--no-index"
+        for word in shlex.split(re.sub(places, "", line), comments=True)[2:]:
             check_requirement(where, word)
     elif words[0] == "grpo":
         check_flags(where, words[1:])
@@ -291,7 +309,18 @@ def check_requirement(where: str, word: str) -> None:
     elif name.startswith("./") or name.startswith("plugins/"):
         assert (ROOT / name / "pyproject.toml").is_file(), f"{where}: there is no {name}"
     else:
-        known = ("-e", "-c", "--no-deps", "constraints.txt", "torch", "pytest", "gguf", *_PINNED)
+        # "acme-rewards" is the package that a page lets a company write.
+        known = (
+            "acme-rewards",
+            "-e",
+            "-c",
+            "--no-deps",
+            "constraints.txt",
+            "torch",
+            "pytest",
+            "gguf",
+            *_PINNED,
+        )
         assert name in known, f"{where}: pip {word!r}"
 
 

@@ -47,8 +47,11 @@ def test_every_block_of_the_page_is_true(page, tmp_path, monkeypatch):
     run = PageRun(tmp_path, monkeypatch)
 
     with one_thread() if trains else contextlib.nullcontext():
-        for block in blocks:
-            run.run(block)
+        try:
+            for block in blocks:
+                run.run(block)
+        finally:
+            run.forget()
     run.check_diffs()
 
 

@@ -47,6 +47,7 @@ LEVELS = {
     "advantages": 3,
     "composite": 3,
     "record": 3,
+    "new_reward": 3,
     "scoring": 3,
     "preflight": 4,
     "new_run": 4,

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 import sys
 import textwrap
 import tomllib
-import venv
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
-
-ROOT = Path(__file__).resolve().parent.parent
-PLUGINS = sorted(p.parent for p in ROOT.glob("plugins/*/pyproject.toml"))
+from wheels import PLUGINS, ROOT, ok, run
 
 THIRD_PARTY = {
     "pyproject.toml": """
@@ -54,24 +49,6 @@ def project(folder: Path) -> dict:
     return tomllib.loads((folder / "pyproject.toml").read_text())["project"]
 
 
-def run(*command: str | Path, env: dict[str, str] | None = None, cwd: Path | None = None):
-    return subprocess.run(
-        [str(c) for c in command],
-        env={**os.environ, **(env or {})},
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-
-
-def ok(*command: str | Path, **kwargs) -> str:
-    done = run(*command, **kwargs)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
 @pytest.fixture(scope="session")
 def third_party(tmp_path_factory) -> Path:
     """A third party's package as its author writes it: a pyproject and one module."""
@@ -79,22 +56,6 @@ def third_party(tmp_path_factory) -> Path:
     for name, text in THIRD_PARTY.items():
         (folder / name).write_text(textwrap.dedent(text).lstrip())
     return folder
-
-
-@pytest.fixture(scope="session")
-def clean(tmp_path_factory) -> Path:
-    """The bin folder of a fresh environment with the core's and the plugins' wheels only."""
-    folder = tmp_path_factory.mktemp("clean")
-    wheels = folder / "wheels"
-    pip = (sys.executable, "-m", "pip")
-    for source in (ROOT, *PLUGINS):
-        ok(*pip, "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", wheels, source)
-    venv.create(folder / "venv", with_pip=True)
-    bin_ = folder / "venv" / "bin"
-    built = sorted(wheels.glob("*.whl"))
-    constraints = ROOT / "constraints.txt"
-    ok(bin_ / "python", "-m", "pip", "install", "-q", "-c", constraints, *built)
-    return bin_
 
 
 def test_base_dependencies_are_exactly_the_documented_ones():

@@ -302,6 +302,56 @@ def test_reward_signature_that_cannot_be_is_refused(source, text):
 
 
 @pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        (
+            "def r(c, answer: str, *rest): pass",
+            ". Read as r(c, answer: str, *rest): c is the completion, answer is an input, *rest is "
+            "nothing",
+        ),
+        (
+            "def r(*, completion='x', **more): pass",
+            ". Read as r(*, completion='x', **more): completion is an option, **more is nothing",
+        ),
+        ("def r(): pass", ". Read as r(): it has no parameters"),
+        (
+            "def r(c, prompt: 'dict | None' = None): pass",
+            ". Read as r(c, prompt: dict | None = None): c is the completion, prompt is an input",
+        ),
+        (
+            "class R:\n def __init__(self, *, n: int): pass\n def __call__(self, c, *, m): pass",
+            ". Read as R(*, n: int) with __call__(c, *, m): n is an option, c is the completion, "
+            "m is nothing",
+        ),
+        (
+            "class R:\n def __init__(self, n): pass\n def __call__(self, c): pass",
+            ". Read as R(n) with __call__(c): n is nothing, c is the completion",
+        ),
+        (
+            "class R:\n def __call__(self, c, a, /): pass",
+            ". Read as R() with __call__(c, a, /): c is the completion, a is an input",
+        ),
+    ],
+)
+def test_refused_signature_is_shown_with_what_each_parameter_was_taken_for(source, text):
+    assert refused(f"@reward\n{source}").endswith(text)
+
+
+def test_list_input_of_a_batch_reward_that_is_no_list_shows_the_signature():
+    @reward(scope="batch")
+    def r(completions, answer: str):
+        return []
+
+    with pytest.raises(TypeError) as caught:
+        info_of(r)
+
+    assert str(caught.value).endswith(
+        "write list[str]. Read as r(completions, answer: str): completions is the completion, "
+        "answer is an input"
+    )
+
+
+@pytest.mark.parametrize(
     ("name", "advice"),
     [
         ("completion", "the first parameter already is the completion"),

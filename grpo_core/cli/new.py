@@ -1,8 +1,9 @@
-"""`grpo new`: writes what one would else begin by hand; `grpo new run` a run's config."""
+"""`grpo new`: writes what one would else begin by hand: a run's config, a reward's package."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
@@ -15,17 +16,13 @@ from grpo_core.cli.check import as_text, report_on
 
 if TYPE_CHECKING:
     from grpo_core.catalog import Catalog
+    from grpo_core.new_reward import Form, NewReward
     from grpo_core.new_run.data import Data
     from grpo_core.new_run.rewards import Chosen
     from grpo_core.sections import DataSection
     from grpo_core.source import Datasets
 
-app = typer.Typer(no_args_is_help=True, help="Begin a run's config.")
-
-
-@app.callback()
-def _group() -> None:
-    """Without this, Typer would take the only command for the whole."""
+app = typer.Typer(no_args_is_help=True, help="Begin a run or a reward.")
 
 
 @app.command()
@@ -77,6 +74,61 @@ def run(
     if report.problems:
         typer.echo(f"{out} stays: edit it where the problems say, then run grpo check again")
         raise typer.Exit(2)
+
+
+@app.command()
+def reward(
+    name: Annotated[
+        str, typer.Argument(help="The first half of the reward's name; `units` in units/equals.")
+    ],
+    as_class: Annotated[
+        bool, typer.Option("--class", help="A class, for state and options that are checked.")
+    ] = False,
+    batch: Annotated[
+        bool, typer.Option("--batch", help="One call for many completions, as a model wants.")
+    ] = False,
+    group: Annotated[
+        bool, typer.Option("--group", help="One call for all completions of a prompt.")
+    ] = False,
+    as_async: Annotated[
+        bool, typer.Option("--async", help="An async function, for services.")
+    ] = False,
+    parent: Annotated[
+        Path, typer.Option("--dir", help="The folder in which the package's folder is made.")
+    ] = Path(),
+) -> None:
+    """Write a package with one reward, its contract test and a README.
+
+    Without an option the reward is a function that gets one completion.
+    """
+    from grpo_core.errors import ConfigError
+    from grpo_core.new_reward import plan_reward
+
+    forms: dict[Form, bool] = {
+        "class": as_class,
+        "batch": batch,
+        "group": group,
+        "async": as_async,
+    }
+    chosen: list[Form] = [form for form, wanted in forms.items() if wanted]
+    if len(chosen) > 1:
+        given = " and ".join(f"--{form}" for form in chosen)
+        raise ConfigError(f"a reward has one form to begin with, got {given}; give one of them")
+    new = plan_reward(name, chosen[0] if chosen else "function", parent)
+    for line in _said_of_reward(new, new.write()):
+        typer.echo(line)
+
+
+def _said_of_reward(new: NewReward, files: Sequence[str]) -> Iterator[str]:
+    """What was written, and the commands that come next."""
+    here = os.path.join(".", new.folder)  # pip takes it for a path only with a slash
+    yield f"written: {new.folder}"
+    yield from (f"  {name}" for name in files)
+    yield "next:"
+    yield f"  pip install -e {shlex.quote(f'{here}[test]')}"
+    yield f"  grpo score {new.reward} --text 'It is 85.' --input answer=85"
+    yield f"  pytest {shlex.quote(here)}"
+    yield "It has no licence yet; add one before you publish it."
 
 
 def _section(path: str, split: str | None, name: str | None) -> DataSection:

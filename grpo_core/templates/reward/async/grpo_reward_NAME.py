@@ -1,0 +1,50 @@
+"""The rewards of grpo-reward-NAME."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+from grpo_core import Completion, Fail, Rewards, Score, hookimpl, reward
+
+_NUMBER = re.compile(r"-?[0-9][0-9,]*(?:\.[0-9]+)?")
+
+
+@reward(range=(0.0, 1.0), deterministic=True, timeout_s=30.0, on_timeout="missing")
+async def last_number_equals(
+    completion: Completion, answer: str, *, tolerance: float = 0.0
+) -> Score | Fail:
+    """1.0 if the last number of the text is the answer, else 0.0.
+
+    Many calls wait at once, as questions to a service do. That it is late says nothing about the
+    completion, so a late call has no value.
+
+    How a lazy model could cheat: the way to the number is not looked at, so a guess earns the
+    point as often as it is right. Of many guesses only the last one counts.
+
+    Args:
+        completion: What is scored; its text is read.
+        answer: The right number, such as "85" or "-0.5". Anything else fails the row.
+        tolerance: How far off the number may be.
+    """
+    try:
+        right = float(answer)
+    except ValueError:
+        return Fail(f"the answer {answer!r} is no number")
+    number = await _last_number(completion.text)
+    if number is None:
+        return Score(0.0, reason="no number")
+    return Score(float(abs(number - right) <= tolerance), reason=f"the last number is {number:g}")
+
+
+async def _last_number(text: str) -> float | None:
+    await asyncio.sleep(0)  # here a service would be asked; its answers may differ: then the
+    # reward is not deterministic
+    numbers = _NUMBER.findall(text)
+    return float(numbers[-1].replace(",", "")) if numbers else None
+
+
+@hookimpl
+def grpo_rewards() -> Rewards:
+    """Returns the rewards of this package; they are called NAME/<reward>."""
+    return [last_number_equals]
