@@ -70,7 +70,9 @@ class Subject:
         plan, _ = plan_inputs(self.info, {})
         made = None
         if section is not None and not problems:
-            made, problems = make_tagged(self.resolved, section, plan, self._catalog, where="")
+            made, problems = make_tagged(
+                self.resolved, section, plan, self._catalog, name=self.resolved.name, where=""
+            )
         if made is None or problems:
             raise ConfigError(problems)
         return made
