@@ -23,8 +23,16 @@ from short_runs import (
     trained,
     weights,
 )
+from tiny_model import make_model, make_tokenizer
 
-from grpo_core import Completion, CompositeReward, load_reward, reward
+from grpo_core import (
+    Completion,
+    CompositeReward,
+    GRPOConfig,
+    GRPOTrainer,
+    load_reward,
+    reward,
+)
 from grpo_core.errors import ConfigError, RewardError
 from grpo_core.outcome import Outcome
 from grpo_core.scoring.checks import outcome_of
@@ -125,6 +133,28 @@ def test_obs01_chat_taken_for_a_text_is_said_and_a_tagged_reward_gets_the_text(
 def test_obs16_setting_that_takes_the_columns_away_is_refused(texts, small):
     with pytest.raises(ConfigError, match="remove_unused_columns: would take the rewards' columns"):
         ours({"length": length}, texts, {**small, "remove_unused_columns": True})
+
+
+def test_p150_text_that_ended_is_not_cut_off_where_padding_is_the_end_token(texts, small):
+    seen = []
+
+    @reward(isolation="inline")
+    def look(completion: Completion) -> float:
+        """Keeps what it sees."""
+        seen.append(completion)
+        return 0.0
+
+    small["max_completion_length"] = 64
+    tokenizer, model = make_tokenizer(), make_model()
+    tokenizer.pad_token = tokenizer.eos_token
+    model.config.pad_token_id = model.generation_config.pad_token_id = 2
+    rewards, config = CompositeReward({"look": look}), GRPOConfig(**small)
+    GRPOTrainer(model, rewards, config, texts, tokenizer=tokenizer).train()
+
+    assert {c.truncated for c in seen} == {True, False}
+    for completion in seen:
+        assert completion.truncated == (len(completion.token_ids) == 64)
+        assert completion.token_ids.count(2) == (not completion.truncated)
 
 
 # What a reward gives back
