@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 import math
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-
-from grpo_core.catalog import Catalog, Resolved
+from grpo_core.catalog import Catalog
+from grpo_core.combination import Combination, Combined
 from grpo_core.completion import Completion
-from grpo_core.config import check_reward, schedule_problems, weight_of, weight_problems
+from grpo_core.config import check_reward, schedule_problems, weight_problems
+from grpo_core.entry import Entry
 from grpo_core.errors import ConfigError, Problem, RewardError
 from grpo_core.graph import graph_problems, inputs_from
 from grpo_core.inputs import plan_inputs
 from grpo_core.outcome import Outcome
 from grpo_core.reader import parse_reward
-from grpo_core.reward import Scope
-from grpo_core.schedules import Schedule, weights_at
-from grpo_core.scoring.abandoned import (
-    MAX_ABANDONED,
-    abandoned_by_reward,
-    stop_if_calls_hang,
-)
+from grpo_core.schedules import weights_at
+from grpo_core.scoring.abandoned import MAX_ABANDONED, abandoned_by_reward, stop_if_calls_hang
 from grpo_core.scoring.cache import OutcomeCache
-from grpo_core.scoring.checks import UNBOUNDED
 from grpo_core.scoring.engine import Task, run_tasks
 from grpo_core.scoring.groups import groups_of
 from grpo_core.scoring.pool import MEMORY_MB, Pool
@@ -40,70 +32,16 @@ from grpo_core.scoring.trl_batch import TrlBatch
 from grpo_core.scoring.trl_style import TrlFunction
 from grpo_core.sections import Mode, RewardSection, RunConfig, ScoringSection
 from grpo_core.table import FloatArray, ScoreTable
-from grpo_core.totals import (
-    Aggregate,
-    BoolArray,
-    Gate,
-    Missing,
-    Transform,
-    effective_values,
-    gated,
-    transformed,
-    weighted_total,
-)
+from grpo_core.totals import Aggregate
 
 logger = logging.getLogger("grpo_core")
 
 # Labels of the plugins that were warned of; each once a process.
 _warned: set[str] = set()
 
-
 _LIMITS = ScoringSection()
 
 _OTHER_MODE = "does not run in this mode"
-
-
-class Combined(NamedTuple):
-    """What the trainer is handed, and what became of it.
-
-    Attributes:
-        effective: Values after transforms, gates and fill, shape (B, N); NaN where missing.
-        closed: The cells that a gate closed, shape (B, K).
-        totals: Weighted sums, shape (B,); NaN where nothing was scored.
-    """
-
-    effective: FloatArray
-    closed: BoolArray
-    totals: FloatArray
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One reward of a composite.
-
-    Attributes:
-        name: Instance name; unique in the composite.
-        section: What the config says of it.
-        resolved: What its name led to.
-        runner: The reward, ready to be called.
-        input_files: SHA-256 of each file an input was read from, by path.
-    """
-
-    name: str
-    section: RewardSection
-    resolved: Resolved
-    runner: TaggedReward | TrlFunction
-    input_files: Mapping[str, str]
-
-    @property
-    def label(self) -> str:
-        """Name and origin, as errors give them."""
-        return f"{self.name!r} ({self.resolved.origin})"
-
-    @property
-    def scope(self) -> Scope:
-        """What one call sees."""
-        return self.runner.callee.scope if isinstance(self.runner, TaggedReward) else "batch"
 
 
 class CompositeReward:
@@ -175,7 +113,7 @@ class CompositeReward:
                 entries.append(
                     Entry(name, section, checked.resolved, checked.runner, checked.input_files)
                 )
-        problems += graph_problems(sections, {e.name: _range(e.runner) for e in entries})[0]
+        problems += graph_problems(sections, {e.name: e.range for e in entries})[0]
         if sections and len(sections) == len(rewards):  # else a weight is not known
             problems += weight_problems(sections)
         problems += schedule_problems(sections, None)[0]
@@ -186,14 +124,11 @@ class CompositeReward:
         self.batch_timeout_s = batch_timeout_s
         self.entries = tuple(entries)
         self.names = tuple(e.name for e in entries)
-        self.counted = tuple(k for k, e in enumerate(entries) if not e.section.shadow)
-        self.schedules = tuple(weight_of(entries[k].section) for k in self.counted)
-        self.weights: FloatArray = np.array(
-            [w.end if isinstance(w, Schedule) else w for w in self.schedules], dtype=np.float64
-        )
-        self._ranges = [_range(e.runner) for e in entries]
-        self._transforms = [transform_of(e.section) for e in entries]
-        self.gates = [self._gate(k) for k in range(len(entries))]
+        self._combination = Combination(self.entries)
+        self.counted = self._combination.counted
+        self.schedules = self._combination.schedules
+        self.weights = self._combination.weights
+        self.gates = self._combination.gates
         _warn_of_broken(catalog, {e.resolved.distribution for e in entries})
         negative = [n for n, s in sections.items() if min(s.weight_ends) < 0 and not s.shadow]
         if negative:
@@ -336,18 +271,7 @@ class CompositeReward:
             mode: The mode that was scored in. A reward that does not run in it is neither a zero
                 nor a reason to drop a row.
         """
-        weights = self.weights if weights is None else weights
-        values = transformed(table.values, self._transforms, self._ranges)
-        values, closed = gated(values, table.values, self.gates)
-        counted = list(self.counted)
-        effective = effective_values(
-            values[:, counted],
-            weights,
-            [self._missing(k, mode) for k in counted],
-            group_size,
-            aggregate,
-        )
-        return Combined(effective, closed, weighted_total(effective, weights))
+        return self._combination.combined(table, group_size, aggregate, weights, mode)
 
     def effective(
         self,
@@ -399,7 +323,7 @@ class CompositeReward:
 
     def describe(self) -> dict[str, Any]:
         """What the manifest keeps of each reward, by instance name."""
-        return {e.name: _described(e) for e in self.entries}
+        return {e.name: e.described() for e in self.entries}
 
     def close(self) -> None:
         """Ends what the rewards of this process hold; the next call opens it again."""
@@ -424,20 +348,6 @@ class CompositeReward:
             if n >= MAX_ABANDONED
         }
 
-    def _missing(self, k: int, mode: Mode | None) -> Missing:
-        section = self.entries[k].section
-        return "neutral" if mode is not None and mode not in section.modes else section.missing
-
-    def _gate(self, k: int) -> Gate | None:
-        section = self.entries[k].section
-        if not section.requires:
-            return None
-        transform = self._transforms[k]
-        low = (self._ranges[k] if transform is None else transform.range_after(self._ranges[k]))[0]
-        if section.otherwise is not None:
-            low = section.otherwise
-        return Gate({self.names.index(n): float(v) for n, v in section.requires.items()}, low)
-
     def _raise_where_asked(self, table: ScoreTable) -> None:
         for k, entry in enumerate(self.entries):
             rows = [i for i, o in enumerate(table.outcomes[k]) if o.status == "failed"]
@@ -447,18 +357,8 @@ class CompositeReward:
                 )
 
 
-def transform_of(section: RewardSection) -> Transform | None:
-    """The section's transform, as what computes it."""
-    given = section.transform
-    return None if given is None else Transform(given.clip, given.rescale)
-
-
 def _is_failure(outcome: Outcome) -> bool:
     return outcome.status == "failed" or (outcome.status == "timed_out" and outcome.value is None)
-
-
-def _range(runner: TaggedReward | TrlFunction) -> tuple[float, float]:
-    return (runner.low, runner.high) if isinstance(runner, TaggedReward) else UNBOUNDED
 
 
 def _bound_problems(
@@ -475,40 +375,6 @@ def _bound_problems(
         if value is not None and value < least:
             problems.append(Problem(name, f"expected {least} or more, got {value!r}"))
     return problems
-
-
-def _described(entry: Entry) -> dict[str, Any]:
-    section, resolved, policy = entry.section, entry.resolved, entry.runner.policy
-    engine = {"use", "options", "inputs", "weight", "missing", *dataclasses.asdict(policy)}
-    said = section.model_dump(mode="json", exclude=engine, exclude_defaults=True)
-    weight = section.model_dump(mode="json", include={"weight", "missing"})
-    described = {
-        "use": resolved.name,
-        "distribution": resolved.distribution or None,
-        "version": resolved.version or None,
-        "origin": resolved.origin,
-        "source_sha256": resolved.source_hash,
-        "scope": entry.scope,
-        **weight,
-        **said,
-        "policy": dataclasses.asdict(policy),
-        "inputs": section.inputs,
-        "input_files": dict(entry.input_files),
-        "options": section.options,
-    }
-    info = (
-        getattr(entry.runner.callee.function, "info", None)
-        if isinstance(entry.runner, TaggedReward)
-        else None
-    )
-    if callable(info):
-        try:
-            described["info"] = info()
-        except KeyboardInterrupt:
-            raise
-        except BaseException as exc:  # the author's code; the run does not depend on it
-            described["info"] = f"info() raised {type(exc).__name__}: {exc}"
-    return described
 
 
 def _warn_of_broken(catalog: Catalog, used: Collection[str]) -> None:

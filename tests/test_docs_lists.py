@@ -17,7 +17,7 @@ import grpo_core
 from grpo_core import CompositeReward, discovery, files
 from grpo_core.bulk import job
 from grpo_core.cli import app
-from grpo_core.composite import Combined
+from grpo_core.combination import Combined
 from grpo_core.reward import _REFUSED_INPUTS
 from grpo_core.scoring.policy import Policy
 from grpo_core.scoring.single import SETTINGS, SingleReward

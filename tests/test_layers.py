@@ -45,6 +45,8 @@ LEVELS = {
     "totals": 3,
     "causes": 3,
     "advantages": 3,
+    "entry": 3,
+    "combination": 3,
     "composite": 3,
     "record": 3,
     "new_reward": 3,
@@ -72,9 +74,16 @@ SAME_LEVEL = {
     ("training", "preflight"),
     ("new_run", "preflight"),
     ("config", "scoring"),  # a config checks a TRL-style function as it will be called
+    ("entry", "scoring"),
+    ("entry", "totals"),
+    ("combination", "config"),
+    ("combination", "entry"),
+    ("combination", "totals"),
+    ("composite", "combination"),
+    ("composite", "totals"),
+    ("composite", "entry"),
     ("composite", "config"),
     ("composite", "scoring"),
-    ("composite", "totals"),
     ("causes", "totals"),
 }
 HEAVY = {"accelerate", "datasets", "peft", "torch", "transformers", "trl"}

@@ -18,17 +18,15 @@ import numpy as np
 import trl
 from transformers import TrainerCallback
 
-from grpo_core.causes import cause_of_silence, no_signal
-from grpo_core.completion import Completion
-from grpo_core.composite import Combined, CompositeReward
+from grpo_core.composite import CompositeReward
 from grpo_core.errors import ConfigError, GrpoError, NotSupportedYetError, Problem
 from grpo_core.schedules import Schedule, problems
-from grpo_core.scoring.told import told
 from grpo_core.scoring.trl_batch import TrlBatch
 from grpo_core.scoring.trl_style import TRL_ARGUMENTS
 from grpo_core.sections import Mode
-from grpo_core.table import FloatArray, ScoreTable
+from grpo_core.table import FloatArray
 from grpo_core.training.completions import CompletionBuilder
+from grpo_core.training.scored import ScoredBatch, Warnings
 
 logger = logging.getLogger("grpo_core")
 
@@ -81,9 +79,7 @@ class Seam:
         self.state: Any = None
         self.set_weights: Callable[[FloatArray], None] | None = None
         self._scheduled = np.array([isinstance(w, Schedule) for w in composite.schedules])
-        self._silent: set[str] = set()
-        self._failing: set[str] = set()
-        self._causes: set[str] = set()
+        self._warnings = Warnings()
         self._host: _Host | None = None
         self._lock = threading.Lock()
         self._batch: object = None
@@ -191,8 +187,19 @@ class Seam:
             self.set_weights(weights)
         elif self._scheduled.any():
             values = np.where(self._scheduled, values * weights, values)
-        metrics = self._metrics(table, combined, weights, group_size, mode, made)
-        self._warn(table, combined, weights, group_size, mode, made, metrics["grpo/no_signal"])
+        scored = ScoredBatch(
+            self.composite,
+            made,
+            mode,
+            group_size,
+            table,
+            combined,
+            weights,
+            self.aggregate,
+            self._mask_truncated,
+        )
+        metrics = scored.metrics()
+        self._warnings.tell(scored, metrics)
         if log := further.get("log_metric"):
             for name, value in metrics.items():
                 log(name, value)
@@ -232,121 +239,6 @@ class Seam:
                 f"values; {args.multi_objective_aggregation} would normalize it away. Give a "
                 f"number, use sum_then_normalize, or train with grpo_core.GRPOTrainer"
             )
-
-    def _warn(
-        self,
-        table: ScoreTable,
-        combined: Combined,
-        weights: FloatArray,
-        group_size: int,
-        mode: Mode,
-        made: Sequence[Completion],
-        silent: float,
-    ) -> None:
-        """Says once what is wrong with a reward, and once for each cause why nothing is learnt."""
-        composite = self.composite
-        cause = None
-        if mode == "train" and silent == 1.0:
-            cause = self._cause(table, combined, weights, group_size, made)
-        for k in composite.ran(mode):
-            name, outcomes = table.names[k], table.outcomes[k]
-            rows = [i for i, o in enumerate(outcomes) if o.status in ("failed", "timed_out")]
-            if rows and name not in self._failing:
-                self._failing.add(name)
-                logger.warning(
-                    "%s\n  this is said once; grpo/%s/failed and timed_out count them",
-                    told(composite.entries[k].label, outcomes, rows),
-                    name,
-                )
-            if len(rows) < len(outcomes) and not table.share(k, "scored"):
-                if name in self._silent:
-                    continue
-                self._silent.add(name)
-                if len(rows) == table.n_rows or (cause and f"reward {name!r} " in cause):
-                    continue  # that says it too
-                reason = next((o.reason for o in outcomes if o.reason), "it returned None")
-                logger.warning(
-                    "reward %r gave no value for any of the %d completions of a batch: %s",
-                    name,
-                    table.n_rows,
-                    reason,
-                )
-        if cause is not None:
-            logger.warning("%s", cause)
-
-    def _cause(
-        self,
-        table: ScoreTable,
-        combined: Combined,
-        weights: FloatArray,
-        group_size: int,
-        made: Sequence[Completion],
-    ) -> str | None:
-        """Why a batch of training teaches nothing; None if that was said before."""
-        composite = self.composite
-        ran = composite.ran("train")
-        cause = cause_of_silence(
-            table,
-            combined.effective,
-            np.where([k in ran for k in composite.counted], weights, 0.0),
-            group_size,
-            closed=combined.closed,
-            truncated=[c.truncated for c in made],
-            texts=[c.text for c in made],
-            gates=composite.gates,
-            columns=composite.counted,
-            inputs=composite.columns_read(),
-            aggregate=self.aggregate,
-            mask_truncated=self._mask_truncated,
-        )
-        if cause is None:
-            return None
-        # The first line names the cause. Its numbers may differ from batch to batch, and so may
-        # what follows a second colon: a reason may quote the completion.
-        first = cause.split("\n", 1)[0].split(": ")[:2]
-        key = "".join(c for c in " ".join(first) if not c.isdigit())
-        if key in self._causes:
-            return None
-        self._causes.add(key)
-        return cause
-
-    def _metrics(
-        self,
-        table: ScoreTable,
-        combined: Combined,
-        weights: FloatArray,
-        group_size: int,
-        mode: Mode,
-        made: Sequence[Completion],
-    ) -> dict[str, float]:
-        metrics: dict[str, float] = {}
-        composite = self.composite
-        in_force = dict(zip(composite.counted, weights.tolist(), strict=True))
-        for k in composite.ran(mode):
-            name = table.names[k]
-            present = table.values[:, k][~np.isnan(table.values[:, k])]
-            prefix = f"grpo/{name}"
-            if present.size:
-                metrics[f"{prefix}/raw_mean"] = float(present.mean())
-                metrics[f"{prefix}/raw_std"] = float(present.std())
-            metrics[f"{prefix}/coverage"] = table.share(k, "scored")
-            metrics[f"{prefix}/skipped"] = table.share(k, "skipped")
-            metrics[f"{prefix}/failed"] = table.share(k, "failed")
-            metrics[f"{prefix}/timed_out"] = table.share(k, "timed_out")
-            metrics[f"{prefix}/seconds_p50"] = float(np.median(table.seconds[:, k]))
-            metrics[f"{prefix}/seconds_max"] = float(table.seconds[:, k].max())
-            if composite.entries[k].runner.policy.cache:
-                metrics[f"{prefix}/cached"] = table.n_cached[k] / table.n_rows
-            if k in in_force:
-                metrics[f"{prefix}/weight"] = in_force[k]
-            metrics |= _means(f"{prefix}/m", [o.metrics for o in table.outcomes[k] if o.metrics])
-        if not np.isnan(combined.totals).all():
-            metrics["grpo/total_mean"] = float(np.nanmean(combined.totals))
-        masked = [self._mask_truncated and c.truncated is True for c in made]
-        metrics["grpo/no_signal"] = no_signal(
-            combined.effective, weights, group_size, self.aggregate, masked
-        )
-        return metrics
 
 
 class _Column:
@@ -442,12 +334,3 @@ def _check_weights(args: trl.GRPOConfig, composite: CompositeReward) -> None:
                 )
             ]
         )
-
-
-def _means(prefix: str, metrics: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Mean of each metric over the outcomes that have it."""
-    values: dict[str, list[float]] = {}
-    for each in metrics:
-        for name, value in each.items():
-            values.setdefault(name, []).append(value)
-    return {f"{prefix}/{name}": sum(v) / len(v) for name, v in values.items()}
