@@ -220,7 +220,8 @@ def test_train_too_little_data_is_an_error_and_leaves_no_run(project, capsys, mo
 
 
 def test_train_missing_model_is_an_error_and_leaves_no_run(project, capsys, monkeypatch):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    # Read when the library was imported, so that setting the variable would come too late.
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
 
     code, said = fails(
         capsys, monkeypatch, "train", "run.toml", "--set", "model.name=nowhere/at-all"
