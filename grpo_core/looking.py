@@ -102,11 +102,17 @@ def _look_at_column(
         wrong += [(i, f"{text} at {path}" if path else text) for path, text in check(value)[1]]
     at = f"{where}.{parameter.name}"
     said = f"{reward!r} reads column {column.column!r}"
+    advice = f'bind another column (inputs = {{ {parameter.name} = "<column>" }}) or change one'
     if wrong:
-        advice = f'bind another column (inputs = {{ {parameter.name} = "<column>" }}) or change one'
         text = f"{said}: {_first(wrong, sample)}; {advice}"
         found.problems.append(Problem(at, text))
-    if n_none:
+    if n_none and n_none == sample.n_rows:
+        text = (
+            f"{said}, which is None in {n_none} of the first {n_none} rows, so it would skip every "
+            f"row; {advice}"
+        )
+        found.problems.append(Problem(at, text))
+    elif n_none:
         text = f"{said}, which is None in {n_none} of the first {sample.n_rows} rows; it skips them"
         found.warnings.append(Problem(at, text))
 
