@@ -76,8 +76,8 @@ def test_missing_column_is_told_with_the_flag_that_helps(score):
     [text] = score("mine.py:says").problems[1:]
 
     assert text == (
-        "  - --input-column answer: 'says' reads column 'answer', which the data does not have. Columns "
-        "are completion, gold, group, question. Bind it: --input-column answer=COLUMN"
+        "  - --input-column answer: 'says' reads column 'answer', which the data does not have. "
+        "Columns are completion, gold, group, question. Bind it: --input-column answer=COLUMN"
     )
 
 
