@@ -312,6 +312,8 @@ def _totals(
     """Totals and, with groups, advantages of the rows."""
     if not sizes:
         return composite.totals(table, 1), None
+    if not composite.counted:  # shadows alone: there is nothing to compare
+        return composite.totals(table, 1), np.zeros(table.n_rows)
     totals, advantages = np.empty(table.n_rows), np.empty(table.n_rows)
     start = 0
     first = 0

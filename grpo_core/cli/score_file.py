@@ -132,6 +132,7 @@ def _from_config(call: Call) -> Job:
                 batch_timeout_s=limits.batch_timeout_s,
                 workers=limits.workers,
                 memory_mb=limits.memory_mb,
+                for_training=False,
             )
         except ConfigError as exc:
             problems += exc.problems

@@ -109,6 +109,22 @@ def test_check_a_column_that_is_none_in_every_row_is_a_problem(bare):
     ]
 
 
+def test_check_warns_of_a_reward_that_never_runs(bare):
+    with (bare / "run.toml").open("a") as file:
+        file.write('[rewards.other]\nuse = "rewards.py:is_answer"\nmodes = ["eval"]\n')
+
+    alone = json.loads(check("--json").stdout)
+    evaluated = json.loads(check("--json", "--set", "eval.fraction=0.25").stdout)
+
+    assert alone["warnings"] == [
+        {
+            "where": "rewards.other.modes",
+            "message": "never runs: there is no [eval]; add one, or leave modes out",
+        }
+    ]
+    assert evaluated["warnings"] == []
+
+
 def test_check_json_of_a_good_config(with_tokenizer):
     result = check("--json", *settings("eval.fraction=0.25", "data.chat=false"))
 
