@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from grpo_core.convert import converter
-from grpo_core.errors import Problem
+from grpo_core.errors import Problem, counted
 from grpo_core.inputs import Column, InputPlan
 from grpo_core.outcome import Outcome
 from grpo_core.reward import Parameter, RewardInfo
@@ -108,8 +108,8 @@ def _look_at_column(
         found.problems.append(Problem(at, text))
     if n_none and n_none == sample.n_rows:
         text = (
-            f"{said}, which is None in {n_none} of the first {n_none} rows, so it would skip every "
-            f"row; {advice}"
+            f"{said}, which is None in {n_none} of the first {counted(n_none, 'row')}, so it would "
+            f"skip every row; {advice}"
         )
         found.problems.append(Problem(at, text))
     elif n_none:

@@ -18,7 +18,7 @@ from grpo_core.bulk.job import (
 )
 from grpo_core.bulk.sources import Source, open_source
 from grpo_core.bulk.types import type_problems
-from grpo_core.errors import ConfigError, DataError, listed
+from grpo_core.errors import ConfigError, DataError, counted, listed
 from grpo_core.outcome import Outcome
 from grpo_core.record import to_json
 from grpo_core.scoring.tagged import TaggedReward
@@ -48,7 +48,9 @@ def explain(job: Job, number: int) -> dict[str, Any]:
     located = next(source.rows(number), None)
     if located is None:
         n_rows = sum(1 for _ in source.rows())
-        raise DataError(f"{job.data} has no row {number}; its {n_rows} rows are counted from 0")
+        raise DataError(
+            f"{job.data} has no row {number}; it has {counted(n_rows, 'row')}, counted from 0"
+        )
     batch = Chunk([located], [])
     i = 0
     sees_others = any(e.scope != "sample" for e in job.composite.entries)
