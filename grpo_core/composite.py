@@ -67,6 +67,7 @@ class CompositeReward:
         batch_timeout_s: float = _LIMITS.batch_timeout_s,
         workers: int | None = None,
         memory_mb: int | None = None,
+        for_training: bool = True,
     ) -> None:
         """Finds and builds the rewards.
 
@@ -82,6 +83,7 @@ class CompositeReward:
             workers: Worker processes at most; default: as many as this process may use CPUs,
                 shared with all rewards of the process.
             memory_mb: Memory that each may take, in MiB; default: 4096.
+            for_training: Refuse rewards that leave nothing to learn from, such as shadows alone.
 
         Raises:
             ConfigError: A name leads nowhere, an option or input is wrong, a weight is not
@@ -115,7 +117,7 @@ class CompositeReward:
                 )
         problems += graph_problems(sections, {e.name: e.range for e in entries})[0]
         if sections and len(sections) == len(rewards):  # else a weight is not known
-            problems += weight_problems(sections)
+            problems += weight_problems(sections, for_training=for_training)
         problems += schedule_problems(sections, None)[0]
         if problems:
             raise ConfigError(problems, "the rewards")

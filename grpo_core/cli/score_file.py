@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -132,6 +132,7 @@ def _from_config(call: Call) -> Job:
                 batch_timeout_s=limits.batch_timeout_s,
                 workers=limits.workers,
                 memory_mb=limits.memory_mb,
+                for_training=False,
             )
         except ConfigError as exc:
             problems += exc.problems
@@ -186,16 +187,19 @@ def _own_words(call: Call) -> Iterator[None]:
     except ConfigError as exc:
         if call.name.endswith(".toml"):
             raise
-        problems = [_in_flags(p) for p in exc.problems]
+        constants = {text.partition("=")[0] for text in call.inputs}
+        problems = [_in_flags(p, constants) for p in exc.problems]
         raise ConfigError(problems, exc.source) from exc
 
 
-def _in_flags(problem: Problem) -> Problem:
+def _in_flags(problem: Problem, constants: Collection[str]) -> Problem:
     message = problem.message
-    for kind, flag in ((".options", "--option"), (".inputs.", "--input")):
+    for kind, flag in ((".options", "--option"), (".inputs", "--input-column")):
         before, found, rest = problem.where.partition(kind)
         if found and before.startswith("rewards."):
             name = rest.removeprefix(".")
+            if kind == ".inputs" and name.partition("[")[0] in constants:
+                flag = "--input"
             hint = f'inputs = {{ {name} = "<column>" }}'
             message = message.replace(hint, f"--input-column {name}=COLUMN")
             return Problem(f"{flag} {name}".strip(), message)

@@ -16,6 +16,7 @@ from grpo_core.reader import parse_reward
 from grpo_core.reward import RewardInfo
 from grpo_core.scoring.abandoned import abandoned_by_reward, stop_if_calls_hang
 from grpo_core.scoring.engine import Task, run_tasks
+from grpo_core.scoring.given import GivenInputs
 from grpo_core.scoring.groups import groups_of
 from grpo_core.scoring.make import make_tagged
 from grpo_core.scoring.policy import Policy
@@ -62,6 +63,7 @@ class SingleReward:
         self.name = resolved.name
         info = resolved.info
         self._runner: TaggedReward | TrlFunction
+        self._given: GivenInputs | None = None
         if info is None:
             if section.options:
                 raise ConfigError(f"{self.name!r} is an untagged function and takes no options")
@@ -76,6 +78,7 @@ class SingleReward:
             )
             if made is not None:
                 self._runner = made
+                self._given = GivenInputs(info, plan)
         if problems:
             raise ConfigError(problems)
 
@@ -87,7 +90,7 @@ class SingleReward:
             **inputs: The reward's inputs, by name; `prompt` may be given too.
 
         Raises:
-            ConfigError: An input is missing or unknown.
+            ConfigError: An input is missing, unknown or of another type than declared.
         """
         return self._scored([completion], {name: [value] for name, value in inputs.items()}, None)[
             0
@@ -113,7 +116,8 @@ class SingleReward:
             B outcomes, in order.
 
         Raises:
-            ConfigError: An input is missing, unknown, or not B long; or groups are not whole.
+            ConfigError: An input is missing, unknown, not B long or of another type than declared;
+                or groups are not whole.
             RewardError: A cell failed, and `on_error` is "raise"; or three late calls in threads
                 still run.
         """
@@ -159,6 +163,8 @@ class SingleReward:
             _made(completion, {name: values[i] for name, values in columns.items()})
             for i, completion in enumerate(completions)
         ]
+        if self._given is not None and (wrong := self._given.problems(made)):
+            raise ConfigError(wrong, f"the call of {self.name!r}")
         stop_if_calls_hang(abandoned_by_reward())
         groups = groups_of(made, group_size) or (range(len(made)),)
         column = run_tasks({self.name: Task(self._runner)}, Batch(made, groups))[self.name]

@@ -15,7 +15,7 @@ from grpo_core.errors import ConfigError, Problem
 from grpo_core.loading import Part, RunData
 from grpo_core.reader import Draft
 from grpo_core.record import next_free
-from grpo_core.sections import RunConfig
+from grpo_core.sections import Mode, RunConfig
 from grpo_core.training.config import GRPOConfig
 from grpo_core.training.trainer import check_data
 
@@ -33,6 +33,7 @@ class Prepared(NamedTuple):
         composite: The rewards.
         args: The trainer's config.
         fingerprints: What the manifest keeps of the data.
+        nested: By mode, the columns that hold JSON text of nested values.
     """
 
     config: RunConfig
@@ -41,6 +42,7 @@ class Prepared(NamedTuple):
     composite: CompositeReward
     args: GRPOConfig
     fingerprints: Mapping[str, Any]
+    nested: Mapping[Mode, frozenset[str]]
 
 
 def put_together(draft: Draft, catalog: Catalog, data: RunData) -> Prepared:
@@ -63,7 +65,10 @@ def put_together(draft: Draft, catalog: Catalog, data: RunData) -> Prepared:
     dataset = _arrow(data.train, "data", source)
     eval_dataset = None if data.evaluation is None else _arrow(data.evaluation, "eval", source)
     check_data(composite, args, dataset, eval_dataset)
-    return Prepared(config, dataset, eval_dataset, composite, args, _fingerprints(data))
+    nested: dict[Mode, frozenset[str]] = {"train": data.train.nested}
+    if data.evaluation is not None:
+        nested["eval"] = data.evaluation.nested
+    return Prepared(config, dataset, eval_dataset, composite, args, _fingerprints(data), nested)
 
 
 def _arrow(part: Part, where: str, source: Path) -> datasets.Dataset:

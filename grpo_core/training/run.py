@@ -64,7 +64,7 @@ def train_run(
         raise ConfigError(report.problems, str(draft.source))
     for warning in report.warnings:
         write(f"warning: {warning}")
-    config, dataset, eval_dataset, composite, args, fingerprints = prepared
+    config, dataset, eval_dataset, composite, args, fingerprints, nested = prepared
     run = RunDir(run_path(config))
     run.write_config(portable(config))
     args.model_init_kwargs = {**(args.model_init_kwargs or {}), **_model_arguments(config.model)}
@@ -79,6 +79,7 @@ def train_run(
             callbacks=[ProgressLine(composite.names, write), FinalEvaluation()],
             run_dir=run,
             manifest={"config": _resolved(config), **fingerprints},
+            nested_columns=nested,
             peft_config=_lora(config.model),
         )
     except GrpoError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from grpo_core.composite import CompositeReward
 from grpo_core.errors import ConfigError, Problem, RewardError, listed, near
 from grpo_core.record import RunDir
 from grpo_core.scoring.trl_style import TRL_ARGUMENTS
-from grpo_core.sections import RewardSection
+from grpo_core.sections import Mode, RewardSection
 from grpo_core.table import FloatArray
 from grpo_core.training.callbacks import RecordCallback
 from grpo_core.training.config import ALIASES, GRPOConfig
@@ -57,6 +57,7 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
         processing_class: TRL's name for `tokenizer`.
         run_dir: The run's directory; default: a new `output_dir/run-001`, …
         manifest: Further content for the manifest.
+        nested_columns: By mode, the columns that hold JSON text of nested values.
         **kwargs: TRL's further arguments.
 
     Raises:
@@ -78,6 +79,7 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
         callbacks: Sequence[Any] | None = None,
         run_dir: RunDir | None = None,
         manifest: Mapping[str, Any] | None = None,
+        nested_columns: Mapping[Mode, Collection[str]] | None = None,
         **kwargs: Any,
     ) -> None:
         """Translates the arguments and hands over to TRL."""
@@ -104,6 +106,7 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
         for callback in rewards.callbacks:
             if isinstance(callback, SeamCallback):
                 callback.seam.set_weights = self._set_weights
+                callback.seam.nested = nested_columns or {}
         original = None
         if _needs_reference(model, config, kwargs):
             tokenizer = _own_tokenizer(model) if tokenizer is None else tokenizer

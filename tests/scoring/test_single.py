@@ -3,6 +3,7 @@
 import threading
 from typing import Any
 
+import numpy as np
 import pytest
 
 from grpo_core import load_reward, reward
@@ -251,3 +252,44 @@ def test_call_with_three_late_ones_that_still_run_is_refused():
 
     assert [o.status for o in late] == ["timed_out"] * 3
     assert [o.value for o in late] == [0.0] * 3
+
+
+@pytest.mark.parametrize("gold", [1200, 12.0, ["1200"]])
+def test_call_input_of_another_type_is_refused(gold):
+    with pytest.raises(ConfigError, match=r"answer: .*expected str, got "):
+        load_reward(equals)("1200", answer=gold)
+
+
+def test_call_column_of_another_type_is_refused():
+    with pytest.raises(ConfigError, match=r"answer: .*expected str, got 1200"):
+        load_reward(equals)(Completion("1200", columns={"answer": 1200}))
+
+
+def test_batch_input_of_another_type_names_its_place():
+    with pytest.raises(ConfigError, match=r"answer: .*expected str, got 5 .* completion 1"):
+        load_reward(equals).batch(["4", "5"], answer=["4", 5])
+
+
+@reward
+def loose(completion, a: Any, b: float = 0.0, c: tuple[int, ...] = (), d=None):
+    return float(b)
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        {"a": object()},
+        {"a": 1, "b": 1},
+        {"a": 1, "b": np.float32(1.0)},
+        {"a": 1, "b": None},
+        {"a": 1, "c": [1, 2]},
+        {"a": 1, "c": "[1, 2]"},
+        {"a": 1, "d": object()},
+    ],
+)
+def test_call_input_that_can_be_read_is_taken(inputs):
+    assert load_reward(loose)("x", **inputs).status == "scored"
+
+
+def test_call_none_for_a_required_input_is_still_skipped():
+    assert load_reward(equals)("x", answer=None).status == "skipped"
