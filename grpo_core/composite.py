@@ -20,7 +20,7 @@ from grpo_core.inputs import plan_inputs
 from grpo_core.outcome import Outcome
 from grpo_core.reader import parse_reward
 from grpo_core.schedules import weights_at
-from grpo_core.scoring.abandoned import MAX_ABANDONED, abandoned_by_reward, stop_if_calls_hang
+from grpo_core.scoring.abandoned import MAX_ABANDONED, hanging, stop_if_calls_hang
 from grpo_core.scoring.cache import OutcomeCache
 from grpo_core.scoring.engine import Task, run_tasks
 from grpo_core.scoring.groups import groups_of
@@ -204,7 +204,7 @@ class CompositeReward:
         Raises:
             ConfigError: A reward of group scope is there, and no groups are known.
             RewardError: A cell failed of a reward with `on_error = "raise"`, or three late calls
-                of rewards that are no shadows still run in threads.
+                of a reward that is no shadow still run in threads.
         """
         given_up = self._given_up()
         groups = groups_of(completions, group_size)
@@ -337,11 +337,10 @@ class CompositeReward:
         """The shadows that are called no more, since their calls hang: none may stop a run.
 
         Raises:
-            RewardError: Calls of other rewards hang.
+            RewardError: Calls of another reward hang.
         """
-        hanging = abandoned_by_reward()
-        shadows = {e.name: hanging.pop(e.name, 0) for e in self.entries if e.section.shadow}
-        stop_if_calls_hang(hanging)
+        stop_if_calls_hang(e.runner.owner for e in self.entries if not e.section.shadow)
+        shadows = {e.name: hanging(e.runner.owner) for e in self.entries if e.section.shadow}
         return {
             name: GivenUp(f"{n} of its calls still run and cannot be ended; it is called no more")
             for name, n in shadows.items()

@@ -14,7 +14,7 @@ from grpo_core.inputs import plan_inputs
 from grpo_core.outcome import Outcome
 from grpo_core.reader import parse_reward
 from grpo_core.reward import RewardInfo
-from grpo_core.scoring.abandoned import abandoned_by_reward, stop_if_calls_hang
+from grpo_core.scoring.abandoned import stop_if_calls_hang
 from grpo_core.scoring.engine import Task, run_tasks
 from grpo_core.scoring.groups import groups_of
 from grpo_core.scoring.make import make_tagged
@@ -114,8 +114,8 @@ class SingleReward:
 
         Raises:
             ConfigError: An input is missing, unknown, or not B long; or groups are not whole.
-            RewardError: A cell failed, and `on_error` is "raise"; or three late calls in threads
-                still run.
+            RewardError: A cell failed, and `on_error` is "raise"; or three late calls of it still
+                run in threads.
         """
         return self._scored(completions, inputs, group_size)
 
@@ -159,7 +159,7 @@ class SingleReward:
             _made(completion, {name: values[i] for name, values in columns.items()})
             for i, completion in enumerate(completions)
         ]
-        stop_if_calls_hang(abandoned_by_reward())
+        stop_if_calls_hang([self._runner.owner])
         groups = groups_of(made, group_size) or (range(len(made)),)
         column = run_tasks({self.name: Task(self._runner)}, Batch(made, groups))[self.name]
         failed = [i for i, o in enumerate(column.outcomes) if o.status == "failed"]

@@ -7,6 +7,7 @@ import pytest
 
 from grpo_core import load_reward, reward
 from grpo_core.completion import Completion
+from grpo_core.composite import CompositeReward
 from grpo_core.errors import ConfigError, RewardError, UnknownRewardError
 from grpo_core.outcome import Outcome, Skip
 
@@ -251,3 +252,32 @@ def test_call_with_three_late_ones_that_still_run_is_refused():
 
     assert [o.status for o in late] == ["timed_out"] * 3
     assert [o.value for o in late] == [0.0] * 3
+
+
+def test_reward_whose_calls_hang_hinders_no_other_of_its_name():
+    gate = threading.Event()
+
+    @reward(isolation="thread", timeout_s=0.05)
+    def hangs(completion):
+        """Waits."""
+        gate.wait(30)
+        return 1.0
+
+    @reward(isolation="thread")
+    def works(completion):
+        """1.0."""
+        return 1.0
+
+    texts = [Completion(text) for text in "abc"]
+    hanging = CompositeReward({"a": hangs}, max_failed=1.0)
+    try:
+        hanging.score(texts)
+        with pytest.raises(RewardError, match=r"3 of reward 'a'(.|\n)*restart the process"):
+            hanging.score(texts)
+        table = CompositeReward({"a": works}).score(texts)
+        alone = load_reward(works)("text")
+    finally:
+        gate.set()
+
+    assert table.values[:, 0].tolist() == [1.0, 1.0, 1.0]
+    assert alone.value == 1.0
