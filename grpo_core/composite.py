@@ -6,6 +6,7 @@ import logging
 import math
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -303,22 +304,26 @@ class CompositeReward:
         """Stops a training in which a reward fails too often.
 
         Cells count that failed, or that were late and are missing; not those of shadows, nor of
-        rewards of weight 0, which are only measured.
+        rewards of weight 0, which are only measured, nor those that other rewards held up.
 
         Raises:
             RewardError: The share of a reward's cells exceeds `max_failed`; the text names it,
                 its distribution and three rows.
         """
-        over = []
+        over: list[tuple[bool, str]] = []
         for k, weight in zip(self.counted, self.schedules, strict=True):
             if weight == 0:  # a schedule is not, even where it begins at 0
                 continue
             rows = [i for i, o in enumerate(table.outcomes[k]) if _is_failure(o)]
             if rows and len(rows) > self.max_failed * table.n_rows:
-                over.append(told(self.entries[k].label, table.outcomes[k], rows))
+                text = told(self.entries[k].label, table.outcomes[k], rows)
+                ran = any(table.outcomes[k][i].status == "timed_out" for i in rows)
+                over.append((not ran, text))
         if over:
+            over.sort(key=itemgetter(0))  # first what took the time
             raise RewardError(
-                "\n".join(over) + f"\nmore than max_failed = {self.max_failed:g} of a batch"
+                "\n".join(text for _, text in over)
+                + f"\nmore than max_failed = {self.max_failed:g} of a batch"
             )
 
     def describe(self) -> dict[str, Any]:
@@ -357,7 +362,9 @@ class CompositeReward:
 
 
 def _is_failure(outcome: Outcome) -> bool:
-    return outcome.status == "failed" or (outcome.status == "timed_out" and outcome.value is None)
+    if outcome.status == "timed_out":
+        return outcome.value is None and not outcome.held_up
+    return outcome.status == "failed"
 
 
 def _bound_problems(

@@ -161,7 +161,8 @@ class TaggedReward:
 
     def _work(self, batch: Batch, results: Results) -> _Work:
         n = len(batch.completions)
-        column = Column([_UNDECIDED] * n, [0.0] * n)
+        in_workers = self.policy.isolation == "process"
+        column = Column([_UNDECIDED] * n, [0.0] * n, in_workers=in_workers)
         work = _Work(column, [], [], {}, {})
         inputs: dict[int, dict[str, Any]] = {}
         for i, completion in enumerate(batch.completions):
