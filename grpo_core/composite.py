@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import sys
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from operator import itemgetter
@@ -13,7 +14,7 @@ from typing import Any
 from grpo_core.catalog import Catalog
 from grpo_core.combination import Combination, Combined
 from grpo_core.completion import Completion
-from grpo_core.config import check_reward, schedule_problems, weight_problems
+from grpo_core.config import check_reward, penalties, schedule_problems, weight_problems
 from grpo_core.entry import Entry
 from grpo_core.errors import ConfigError, Problem, RewardError
 from grpo_core.graph import graph_problems, inputs_from
@@ -41,6 +42,11 @@ logger = logging.getLogger("grpo_core")
 _warned: set[str] = set()
 
 _LIMITS = ScoringSection()
+
+# How the warning of negative weights begins; commands tell of them in their own way.
+PENALTIES = "negative weights turn rewards into penalties"
+
+_HERE = str(Path(__file__).parent)
 
 _OTHER_MODE = "does not run in this mode"
 
@@ -131,12 +137,9 @@ class CompositeReward:
         self.weights = self._combination.weights
         self.gates = self._combination.gates
         _warn_of_broken(catalog, {e.resolved.distribution for e in entries})
-        negative = [n for n, s in sections.items() if min(s.weight_ends) < 0 and not s.shadow]
-        if negative:
-            warnings.warn(
-                f"negative weights turn rewards into penalties: {', '.join(negative)}",
-                stacklevel=2,
-            )
+        if said := penalties(sections):
+            names = ", ".join(p.where.split(".", 1)[1].removesuffix(".weight") for p in said)
+            warnings.warn(f"{PENALTIES}: {names}", stacklevel=_levels_to_caller())
 
     @classmethod
     def from_config(
@@ -359,6 +362,14 @@ class CompositeReward:
                 raise RewardError(
                     told(entry.label, table.outcomes[k], rows) + '\nits on_error is "raise"'
                 )
+
+
+def _levels_to_caller() -> int:
+    """How many frames above who asks the first one is that is not ours, for a warning."""
+    levels, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+        levels, frame = levels + 1, frame.f_back
+    return levels
 
 
 def _is_failure(outcome: Outcome) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,8 @@ from grpo_core.bulk.job import Job, Progress, Scale, score_file
 from grpo_core.bulk.summary import bars
 from grpo_core.catalog import Catalog
 from grpo_core.cli.pairs import read_pairs
-from grpo_core.composite import CompositeReward
+from grpo_core.composite import PENALTIES, CompositeReward
+from grpo_core.config import penalties
 from grpo_core.discovery import PluginFilter
 from grpo_core.errors import ConfigError, Problem, RewardError
 from grpo_core.reader import read_draft
@@ -133,15 +135,19 @@ def _from_config(call: Call) -> Job:
     catalog = Catalog(call.chosen.with_lists(listed.allow, listed.block))
     composite = None
     if draft.rewards:
+        for warning in penalties(draft.rewards):
+            typer.echo(f"warning: {warning}", err=True)
         try:
-            composite = CompositeReward(
-                draft.rewards,
-                catalog=catalog,
-                folder=draft.source.parent,
-                batch_timeout_s=limits.batch_timeout_s,
-                workers=limits.workers,
-                memory_mb=limits.memory_mb,
-            )
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message=PENALTIES)
+                composite = CompositeReward(
+                    draft.rewards,
+                    catalog=catalog,
+                    folder=draft.source.parent,
+                    batch_timeout_s=limits.batch_timeout_s,
+                    workers=limits.workers,
+                    memory_mb=limits.memory_mb,
+                )
         except ConfigError as exc:
             problems += exc.problems
     if problems or composite is None:

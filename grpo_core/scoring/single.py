@@ -64,7 +64,8 @@ class SingleReward:
         self._runner: TaggedReward | TrlFunction
         if info is None:
             if section.options:
-                raise ConfigError(f"{self.name!r} is an untagged function and takes no options")
+                text = f"{self.name!r} is an untagged function and takes no options"
+                raise _refused(self.name, [Problem("options", text)])
             policy, problems = policy_of_function(
                 section, is_async=is_async(resolved.target), where=""
             )
@@ -77,7 +78,7 @@ class SingleReward:
             if made is not None:
                 self._runner = made
         if problems:
-            raise ConfigError(problems)
+            raise _refused(self.name, problems)
 
     def __call__(self, completion: object, **inputs: Any) -> Outcome:
         """Scores one completion.
@@ -178,6 +179,12 @@ class SingleReward:
             self._runner.callee.close()
 
 
+def _refused(name: str, problems: Sequence[Problem]) -> ConfigError:
+    """The error of a call of `load_reward`; the settings are its arguments, in no section."""
+    plain = [Problem(p.where.removeprefix("."), p.message) for p in problems]
+    return ConfigError(plain, f"the call of load_reward for {name!r}")
+
+
 def input_problems(
     info: RewardInfo, name: str, given: Collection[str], known: Collection[str]
 ) -> list[Problem]:
@@ -239,11 +246,12 @@ def load_reward(
             f"load_reward got an unexpected argument {unknown[0]!r}.{near(unknown[0], SETTINGS)}"
         )
     if options is not None and not isinstance(options, Mapping):
-        raise ConfigError(f"options: expected a dict by name, got {options!r}")
+        text = f"expected a dict by name, got {options!r}"
+        raise ConfigError([Problem("options", text)], "the call of load_reward")
     catalog = Catalog() if catalog is None else catalog
     resolved = catalog.resolve(use, folder=folder, bare=True)
     problems: list[Problem] = []
     section = parse_reward({"use": use, "options": options or {}, **settings}, "", problems)
     if section is None or problems:
-        raise ConfigError(problems, f"the call of load_reward for {resolved.name!r}")
+        raise _refused(resolved.name, problems)
     return SingleReward(resolved, section, catalog)

@@ -163,7 +163,10 @@ def test_batch_untagged_function_without_its_column_is_refused():
 def test_load_untagged_function_with_options_is_refused():
     text = error(load_reward, longest, options={"a": 1})
 
-    assert text == "'longest' is an untagged function and takes no options"
+    assert text == (
+        "1 problem in the call of load_reward for 'longest':\n"
+        "  - options: 'longest' is an untagged function and takes no options"
+    )
 
 
 def test_load_wrong_option_is_refused():
@@ -174,7 +177,8 @@ def test_load_wrong_option_is_refused():
 
 def test_load_options_that_are_no_mapping_are_refused():
     assert error(load_reward, equals, options=["strip"]) == (
-        "options: expected a dict by name, got ['strip']"
+        "1 problem in the call of load_reward:\n"
+        "  - options: expected a dict by name, got ['strip']"
     )
 
 
@@ -281,3 +285,29 @@ def test_reward_whose_calls_hang_hinders_no_other_of_its_name():
 
     assert table.values[:, 0].tolist() == [1.0, 1.0, 1.0]
     assert alone.value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("use", "settings", "said"),
+    [
+        ("tagged", {"timeout_s": 0}, "timeout_s: "),
+        ("tagged", {"isolation": "inline", "concurrency": 4}, "concurrency: "),
+        ("untagged", {"options": {"x": 1}}, "options: "),
+        ("untagged", {"on_timeout": 1.0, "isolation": "process"}, "isolation: "),
+    ],
+)
+def test_every_wrong_argument_is_told_in_one_form(use, settings, said):
+    @reward
+    def tagged(completion):
+        """1.0."""
+        return 1.0
+
+    def untagged(completions):
+        return [1.0 for _ in completions]
+
+    with pytest.raises(ConfigError) as caught:
+        load_reward({"tagged": tagged, "untagged": untagged}[use], **settings)
+
+    head, first, *_ = str(caught.value).split("\n")
+    assert "in the call of load_reward for " in head
+    assert first.startswith(f"  - {said}")
