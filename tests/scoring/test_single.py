@@ -177,8 +177,7 @@ def test_load_wrong_option_is_refused():
 
 def test_load_options_that_are_no_mapping_are_refused():
     assert error(load_reward, equals, options=["strip"]) == (
-        "1 problem in the call of load_reward:\n"
-        "  - options: expected a dict by name, got ['strip']"
+        "1 problem in the call of load_reward:\n  - options: expected a dict by name, got ['strip']"
     )
 
 
