@@ -93,6 +93,8 @@ def validate(
         problems += wrong
         if warnings is not None:
             warnings += meant
+    if warnings is not None:
+        warnings += penalties(draft.rewards)
     spoilt = any(p.where.startswith("rewards") for p in draft.problems)
     problems += [
         p
@@ -113,6 +115,15 @@ def validate(
             if "train" not in section.modes
         ]
     return problems
+
+
+def penalties(rewards: Mapping[str, RewardSection]) -> list[Problem]:
+    """The rewards whose weight is, or comes to be, negative: it may not be meant."""
+    return [
+        Problem(f"rewards.{name}.weight", "is negative: what the reward gives becomes a penalty")
+        for name, section in rewards.items()
+        if min(section.weight_ends) < 0 and not section.shadow
+    ]
 
 
 def _of_eval(found: Looked, before: Looked) -> Looked:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ import datasets
 
 from grpo_core.batch import eval_batch
 from grpo_core.catalog import Catalog
-from grpo_core.composite import CompositeReward
+from grpo_core.composite import PENALTIES, CompositeReward
 from grpo_core.errors import ConfigError, Problem
 from grpo_core.loading import Part, RunData
 from grpo_core.reader import Draft
@@ -54,7 +55,9 @@ def put_together(draft: Draft, catalog: Catalog, data: RunData) -> Prepared:
     source = draft.source
     assert data.train is not None
     config = draft.config()
-    composite = CompositeReward.from_config(config, catalog, list(data.train.table))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=PENALTIES)  # the report has it
+        composite = CompositeReward.from_config(config, catalog, list(data.train.table))
     checkpoints = run_path(config) / "checkpoints"
     given = {**_QUIET, **_eval_arguments(config), **config.train, "output_dir": str(checkpoints)}
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
+import shutil
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -169,13 +170,13 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
         try:
             return super().train(*args, **kwargs)
         except RewardError as exc:
-            checkpoint = self._save_stopped()
+            checkpoint = self.save_stopped()
             raise RewardError(
                 f"{exc}\ntraining stopped after step {self.state.global_step}; "
                 f"checkpoint: {checkpoint}"
             ) from exc
 
-    def _save_stopped(self) -> Path:
+    def save_stopped(self) -> Path:
         """Saves a checkpoint of the last whole step; returns its folder."""
         name = f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}"
         run = self.run_dir()
@@ -184,6 +185,9 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
         self.args.output_dir = str(folder)
         try:
             self._save_checkpoint(self.model, trial=None)
+        except BaseException:  # Ctrl-C again: a part of one would be taken for a checkpoint
+            shutil.rmtree(folder / name, ignore_errors=True)
+            raise
         finally:
             self.args.output_dir = str(self._output_dir)
         return folder / name

@@ -125,6 +125,18 @@ def test_check_warns_of_a_reward_that_never_runs(bare):
     assert evaluated["warnings"] == []
 
 
+def test_check_negative_weight_is_a_warning_of_the_report(bare, recwarn):
+    result = check("--json", "--set", "rewards.correct.weight=-1")
+
+    assert json.loads(result.stdout)["warnings"] == [
+        {
+            "where": "rewards.correct.weight",
+            "message": "is negative: what the reward gives becomes a penalty",
+        }
+    ]
+    assert [w for w in recwarn if "negative" in str(w.message)] == []
+
+
 def test_check_json_of_a_good_config(with_tokenizer):
     result = check("--json", *settings("eval.fraction=0.25", "data.chat=false"))
 
