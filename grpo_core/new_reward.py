@@ -116,12 +116,14 @@ def plan_reward(name: str, form: Form, parent: Path) -> NewReward:
 
 
 def _check_name(name: str) -> None:
-    if canonicalize_name(name).startswith(PREFIX):
-        rest = canonicalize_name(name).removeprefix(PREFIX)
-        raise ConfigError(
-            f"the name {name!r} would become {PREFIX}{canonicalize_name(name)}; give what comes "
-            f"behind {PREFIX!r}: {rest!r}"
-        )
+    canonical = canonicalize_name(name)
+    for beginning in (PREFIX, PREFIX.removeprefix("grpo-")):
+        if f"{canonical}-".startswith(beginning):
+            rest = canonical.removeprefix(beginning.rstrip("-")).removeprefix("-")
+            raise ConfigError(
+                f"the name {name!r} would become {PREFIX}{canonical}; give what comes behind "
+                f"{beginning!r}" + (f": {rest!r}" if rest else "")
+            )
     if not _NAME.fullmatch(name) or len(name) > _MOST:
         made = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-0123456789")[:_MOST].rstrip("-")
         raise ConfigError(

@@ -43,7 +43,7 @@ def test_package_has_these_files_and_no_others(made):
         "README.md",
         "grpo_reward_two_words.py",
         "pyproject.toml",
-        "tests/test_contract.py",
+        "tests/test_grpo_reward_two_words.py",
     }
     assert [p.name for p in made.folder.parent.iterdir()] == ["grpo-reward-two-words"]
 
@@ -90,13 +90,77 @@ def test_reward_pays_for_the_last_number(made):
 
     values = [reward(text, answer="85").value for text in ("It is 85.", "85 or 84", "none", "8,5")]
 
-    assert values == [1.0, 0.0, 0.0, 1.0]
+    assert values == [1.0, 0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("the range 80-85", "85"),
+        ("80 - 85", "85"),
+        ("minus five: -5", "-5"),
+        ("80, -85", "-85"),
+        ("x=-85", "-85"),
+        ("in all 1,000", "1000"),
+        ("in all 1000", "1,000"),
+        ("1,234,567.5", "1234567.5"),
+        ("84, 85", "85"),
+        ("100,85", "85"),
+        ("1.5e3", "1500"),
+        ("2E-2", "0.02"),
+        ("a half, .5", "0.5"),
+        ("0.5", ".5"),
+        ("so...85...", "85"),
+        ("85", " +85 "),
+    ],
+)
+def test_number_is_read_as_people_write_it(made, text, answer):
+    [target] = module_of(made).grpo_rewards()
+    reward = load_reward(target, isolation=None if made.form == "async" else "inline")
+
+    assert reward(text, answer=answer).value == 1.0
+
+
+@pytest.mark.parametrize("answer", ["nan", "inf", "-inf", "1e999", "1_000", "1,00", "", "85 or 84"])
+def test_answer_that_is_no_finite_number_fails_the_row(made, answer):
+    [target] = module_of(made).grpo_rewards()
+    reward = load_reward(target, isolation=None if made.form == "async" else "inline")
+
+    outcome = reward("85", answer=answer)
+
+    assert (outcome.status, outcome.reason) == ("failed", f"the answer {answer!r} is no number")
+    assert not outcome.fault
+
+
+@pytest.mark.parametrize("tolerance", [-1.0, float("nan")])
+def test_negative_tolerance_never_scores(made, tolerance):
+    [target] = module_of(made).grpo_rewards()
+    if made.form == "class":
+        with pytest.raises(ConfigError, match="tolerance must not be negative, got"):
+            load_reward(target, options={"tolerance": tolerance})
+        return
+    isolation = None if made.form == "async" else "inline"
+
+    outcome = load_reward(target, options={"tolerance": tolerance}, isolation=isolation)(
+        "85", answer="85"
+    )
+
+    assert outcome.value is None
+    assert "raised ValueError: tolerance must not be negative, got" in outcome.reason
 
 
 def test_module_is_short(made):
     lines = (made.folder / "grpo_reward_two_words.py").read_text().splitlines()
 
-    assert len(lines) <= 70
+    assert len(lines) <= 80
+
+
+def test_tests_of_two_packages_are_collected_together(tmp_path):
+    for name in ("units", "dates"):
+        plan_reward(name, "function", tmp_path).write()
+    names = [p.name for p in tmp_path.rglob("test_*.py")]
+
+    assert sorted(names) == ["test_grpo_reward_dates.py", "test_grpo_reward_units.py"]
 
 
 @pytest.mark.parametrize("command", [("check",), ("format", "--check")], ids="-".join)

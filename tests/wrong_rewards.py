@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
+import signal
 import sys
 import time
 from typing import Any
@@ -163,6 +165,36 @@ def exits_on_junk(completion: Completion, answer: str) -> float:
     if not completion.text.strip():
         sys.exit(0)
     return float(completion.text == answer)
+
+
+@reward
+def ends_the_process(completion: Completion, answer: str) -> float:
+    """1.0 if the text is the answer, else 0.0."""
+    if completion.text != answer:
+        os._exit(1)
+    return 1.0
+
+
+@reward(scope="batch")
+def ends_the_process_of_all(completions: list[Completion], answer: list[str]) -> list[float]:
+    """1.0 if the text is the answer, else 0.0."""
+    if any(c.text != a for c, a in zip(completions, answer, strict=True)):
+        os.kill(os.getpid(), signal.SIGSEGV)
+    return [1.0 for _ in completions]
+
+
+@reward
+def crashes_on_none(completion: Completion, answer: str | None) -> float:
+    """1.0 if the text is the answer, else 0.0."""
+    if answer is None:
+        os._exit(1)
+    return float(completion.text == answer)
+
+
+@reward
+def raises(completion: Completion, answer: str) -> float:
+    """1.0 if the text is the answer, else 0.0."""
+    return 1.0 / (completion.text == answer)
 
 
 @reward

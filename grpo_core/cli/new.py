@@ -94,8 +94,8 @@ def reward(
         bool, typer.Option("--async", help="An async function, for services.")
     ] = False,
     parent: Annotated[
-        Path, typer.Option("--dir", help="The folder in which the package's folder is made.")
-    ] = Path(),
+        str, typer.Option("--dir", help="The folder in which the package's folder is made.")
+    ] = ".",
 ) -> None:
     """Write a package with one reward, its contract test and a README.
 
@@ -114,7 +114,9 @@ def reward(
     if len(chosen) > 1:
         given = " and ".join(f"--{form}" for form in chosen)
         raise ConfigError(f"a reward has one form to begin with, got {given}; give one of them")
-    new = plan_reward(name, chosen[0] if chosen else "function", parent)
+    if not parent.strip():  # as a path it would be this folder
+        raise ConfigError(f"--dir: expected a folder, got {parent!r}; leave it out for this one")
+    new = plan_reward(name, chosen[0] if chosen else "function", Path(parent))
     for line in _said_of_reward(new, new.write()):
         typer.echo(line)
 

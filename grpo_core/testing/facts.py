@@ -107,13 +107,23 @@ class Facts:
         return problems
 
     @cached_property
+    def deadly(self) -> list[tuple[Fault, Seen, str]]:
+        """Calls that end a worker or hang in it; nothing is called in this process then."""
+        found = self.subject.deadly([e.completion for e in self.examples])
+        return [("call", Seen([completion]), told) for completion, told in found]
+
+    @cached_property
     def watched(self) -> Watched:
         """The examples scored in this process, all together, each call watched."""
+        if self.deadly:
+            return Watched(0.0)
         return self.subject.watch([e.completion for e in self.examples])
 
     @cached_property
     def faults(self) -> list[tuple[Fault, Seen, str]]:
         """What was wrong with those calls."""
+        if self.deadly:
+            return self.deadly
         built, watched = self.subject.built, self.watched
         if not watched.calls and watched.outcomes:
             seen = Seen([e.completion for e in self.examples])

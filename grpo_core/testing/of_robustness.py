@@ -138,7 +138,8 @@ def _first_with(facts: Facts, name: str, instead: Mapping[str, Any]) -> Outcome:
     """What the first example is with something in place of an input."""
     first = facts.examples[0].completion
     columns = {key: value for key, value in first.columns.items() if key != name}
-    (outcome,) = facts.score([first.with_columns({**columns, **instead})])
+    row = first.with_columns({**columns, **instead})
+    (outcome,) = facts.subject.score([row], facts.subject.safe)
     return outcome
 
 

@@ -106,6 +106,20 @@ class Subject:
         """
         return self._run(self.runner(isolation), completions, sizes)
 
+    def deadly(self, completions: Sequence[Completion]) -> list[tuple[Completion, str]]:
+        """Calls that must not be made in this process, with what they did to a worker.
+
+        A call that ends its process would end pytest; one that hangs may hold up every thread.
+        Nothing is known of a reward that no worker can run.
+        """
+        if self.safe != "process" or not completions:
+            return []
+        found = _deaths(completions, self.score(completions, "process"))
+        if found and self.info.scope != "sample":  # which of the call's it was
+            alone = [self.score([c], "process")[0] for c in completions]
+            found = _deaths(completions, alone) or found[:1]
+        return found
+
     def _run(
         self,
         runner: TaggedReward,
@@ -149,3 +163,14 @@ class Subject:
         for runner in self._runners.values():
             runner.callee.close()
         self._runners.clear()
+
+
+def _deaths(
+    completions: Sequence[Completion], outcomes: Sequence[Outcome]
+) -> list[tuple[Completion, str]]:
+    return [
+        (completion, outcome.reason)
+        for completion, outcome in zip(completions, outcomes, strict=True)
+        if outcome.fault
+        and (outcome.status == "timed_out" or outcome.reason.startswith("its worker "))
+    ]

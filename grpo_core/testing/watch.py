@@ -14,7 +14,7 @@ from typing import Any, Literal
 from grpo_core.completion import Completion
 from grpo_core.outcome import Outcome, Score
 from grpo_core.reward import RewardInfo
-from grpo_core.scoring.checks import UNBOUNDED, outcome_of
+from grpo_core.scoring.checks import UNBOUNDED, fault_from, outcome_of
 
 # What can be wrong with a call, in the order in which one hides the next.
 Fault = Literal["call", "length", "type", "finite", "range"]
@@ -114,8 +114,7 @@ def faults_of(
     found: list[tuple[Fault, Seen, str]] = []
     for seen in watched.calls:
         if seen.error is not None:
-            text = f"{type(seen.error).__name__}: {seen.error}"
-            found.append(("call", seen, f"raised {text}"))
+            found.append(("call", seen, fault_from(seen.error).reason))
         elif not seen.finished:
             found.append(("call", seen, f"did not return within {watched.timeout_s:g} s"))
         elif info.scope == "sample":

@@ -40,7 +40,7 @@ def test_report_names_the_files_and_the_next_three_commands(folder):
         "  README.md",
         "  grpo_reward_units.py",
         "  pyproject.toml",
-        "  tests/test_contract.py",
+        "  tests/test_grpo_reward_units.py",
         "next:",
         "  pip install -e './grpo-reward-units[test]'",
         "  grpo score units/last_number_equals --text 'It is 85.' --input answer=85",
@@ -94,6 +94,31 @@ def test_name_of_the_whole_distribution_is_refused(folder, name):
         f"the name {name!r} would become grpo-reward-grpo-reward-units; give what comes behind "
         f"'grpo-reward-': 'units'"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("reward-units", "'reward-': 'units'"),
+        ("Reward_Units", "'reward-': 'units'"),
+        ("reward", "'reward-'"),
+        ("grpo-reward", "'grpo-reward-'"),
+    ],
+)
+def test_name_that_repeats_the_prefix_is_refused(folder, name, advice):
+    assert refusal(name).endswith(f"; give what comes behind {advice}")
+
+
+def test_name_that_only_begins_like_the_prefix_is_free(folder):
+    assert new("rewarding").exit_code == 0
+
+
+@pytest.mark.parametrize("value", ["", " "])
+def test_folder_without_a_name_is_refused(folder, value):
+    assert refusal("units", "--dir", value) == (
+        f"--dir: expected a folder, got {value!r}; leave it out for this one"
+    )
+    assert list(folder.iterdir()) == []
 
 
 @pytest.mark.parametrize("entry", ["units", "Units"])

@@ -24,7 +24,40 @@ def test_reward_that_hangs_is_told_by_its_deadline(reward):
     name, text = the_failure(reward, bad=("41",))
 
     assert name == "test_calls_return"
-    assert "  - '41': did not return within 0.2 s" in text
+    assert re.search(r"  - '41': (did not return within|took longer than) 0.2 s", text)
+
+
+def test_reward_that_ends_its_process_does_not_end_pytest():
+    name, text = the_failure(wrong_rewards.ends_the_process, bad=("41", "42.5"))
+
+    assert name == "test_calls_return"
+    assert text == (
+        "A call must return, with Fail(reason) where nothing else will do:\n"
+        "  - '41': its worker ended with exit code 1\n"
+        "  - '42.5': its worker ended with exit code 1"
+    )
+
+
+def test_reward_of_a_batch_that_crashes_is_told_with_the_example():
+    name, text = the_failure(wrong_rewards.ends_the_process_of_all, bad=("41",))
+
+    assert name == "test_calls_return"
+    assert text.splitlines()[1:] == ["  - '41': its worker was killed by signal 11 (SIGSEGV)"]
+
+
+def test_reward_that_crashes_without_an_input_does_not_end_pytest():
+    name, text = the_failure(wrong_rewards.crashes_on_none)
+
+    assert name == "test_none_inputs_give_the_documented_outcome"
+    assert "  - 'answer' is None: failed (its worker ended with exit code 1)" in text
+
+
+def test_reward_that_raises_is_told_with_the_place():
+    name, text = the_failure(wrong_rewards.raises, bad=("41",))
+
+    assert name == "test_calls_return"
+    line = r"  - '41': raised ZeroDivisionError: .* \(.*wrong_rewards\.py:\d+\)"
+    assert re.fullmatch(line, text.splitlines()[1])
 
 
 def test_reward_that_exits_on_junk_is_told_with_the_junk():
@@ -38,7 +71,7 @@ def test_reward_that_exits_on_junk_is_told_with_the_junk():
 def test_reward_that_exits_is_told_as_what_it_raised():
     _, text = the_failure(wrong_rewards.exits)
 
-    assert text.splitlines()[1] == "  - '41': raised SystemExit: 0"
+    assert text.splitlines()[1].startswith("  - '41': raised SystemExit: 0 (")
 
 
 def test_reward_that_guesses_a_field_is_told():

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 
 from grpo_core import Completion, Fail, Rewards, Score, hookimpl, reward
 
-_NUMBER = re.compile(r"-?[0-9][0-9,]*(?:\.[0-9]+)?")
+_NUMBER = re.compile(
+    r"(?:(?<!\w)[-+])?"  # in 80-85 it is a dash
+    r"(?:(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|(?<![\w.])\.[0-9]+)"
+    r"(?:[eE][-+]?[0-9]+)?"
+)
 
 
 @reward(range=(0.0, 1.0), deterministic=True, timeout_s=30.0, on_timeout="missing")
@@ -26,20 +31,34 @@ async def last_number_equals(
         completion: What is scored; its text is read.
         answer: The right number, such as "85" or "-0.5". Anything else fails the row.
         tolerance: How far off the number may be.
+
+    Raises:
+        ValueError: The tolerance is negative.
     """
-    try:
-        right = float(answer)
-    except ValueError:
+    if not tolerance >= 0:
+        raise ValueError(f"tolerance must not be negative, got {tolerance}")
+    right = _gold(answer)
+    if right is None:
         return Fail(f"the answer {answer!r} is no number")
-    number = await _last_number(completion.text)
+    number = await _asked(completion.text)
     if number is None:
         return Score(0.0, reason="no number")
     return Score(float(abs(number - right) <= tolerance), reason=f"the last number is {number:g}")
 
 
-async def _last_number(text: str) -> float | None:
+async def _asked(text: str) -> float | None:
     await asyncio.sleep(0)  # here a service would be asked; its answers may differ: then the
     # reward is not deterministic
+    return _last_number(text)
+
+
+def _gold(answer: str) -> float | None:
+    """The answer as a number; None if it is none, or not finite."""
+    number = _last_number(answer) if _NUMBER.fullmatch(answer.strip()) else None
+    return number if number is not None and math.isfinite(number) else None
+
+
+def _last_number(text: str) -> float | None:
     numbers = _NUMBER.findall(text)
     return float(numbers[-1].replace(",", "")) if numbers else None
 

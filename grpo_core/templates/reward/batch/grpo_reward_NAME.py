@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from grpo_core import Completion, Fail, Rewards, Score, hookimpl, reward
 
-_NUMBER = re.compile(r"-?[0-9][0-9,]*(?:\.[0-9]+)?")
+_NUMBER = re.compile(
+    r"(?:(?<!\w)[-+])?"  # in 80-85 it is a dash
+    r"(?:(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|(?<![\w.])\.[0-9]+)"
+    r"(?:[eE][-+]?[0-9]+)?"
+)
 
 
 @reward(range=(0.0, 1.0), scope="batch")
@@ -25,21 +30,35 @@ def last_number_equals(
         completions: What is scored; their texts are read.
         answer: Of each the right number, such as "85" or "-0.5". Anything else fails the row.
         tolerance: How far off the number may be.
+
+    Raises:
+        ValueError: The tolerance is negative.
     """
+    if not tolerance >= 0:
+        raise ValueError(f"tolerance must not be negative, got {tolerance}")
     pairs = zip(completions, answer, strict=True)
     return [_score(completion.text, right, tolerance) for completion, right in pairs]
 
 
 def _score(text: str, answer: str, tolerance: float) -> Score | Fail:
-    try:
-        right = float(answer)
-    except ValueError:
+    right = _gold(answer)
+    if right is None:
         return Fail(f"the answer {answer!r} is no number")
-    numbers = _NUMBER.findall(text)
-    if not numbers:
+    number = _last_number(text)
+    if number is None:
         return Score(0.0, reason="no number")
-    number = float(numbers[-1].replace(",", ""))
     return Score(float(abs(number - right) <= tolerance), reason=f"the last number is {number:g}")
+
+
+def _gold(answer: str) -> float | None:
+    """The answer as a number; None if it is none, or not finite."""
+    number = _last_number(answer) if _NUMBER.fullmatch(answer.strip()) else None
+    return number if number is not None and math.isfinite(number) else None
+
+
+def _last_number(text: str) -> float | None:
+    numbers = _NUMBER.findall(text)
+    return float(numbers[-1].replace(",", "")) if numbers else None
 
 
 @hookimpl

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from grpo_core import Completion, Fail, Rewards, Score, hookimpl, reward
 
-_NUMBER = re.compile(r"-?[0-9][0-9,]*(?:\.[0-9]+)?")
+_NUMBER = re.compile(
+    r"(?:(?<!\w)[-+])?"  # in 80-85 it is a dash
+    r"(?:(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|(?<![\w.])\.[0-9]+)"
+    r"(?:[eE][-+]?[0-9]+)?"
+)
 
 
 @reward(range=(0.0, 1.0))
@@ -30,22 +35,29 @@ class LastNumberEquals:
 
     def check_inputs(self, answer: str) -> str | None:
         """What is wrong with the inputs of a row; asked before a training begins."""
-        try:
-            float(answer)
-        except ValueError:
-            return f"the answer {answer!r} is no number"
-        return None
+        return f"the answer {answer!r} is no number" if _gold(answer) is None else None
 
     def __call__(self, completion: Completion, answer: str) -> Score | Fail:
         """Scores a completion; `answer` is the right number, such as "85" or "-0.5"."""
-        if wrong := self.check_inputs(answer):
-            return Fail(wrong)
-        numbers = _NUMBER.findall(completion.text)
-        if not numbers:
+        right = _gold(answer)
+        if right is None:
+            return Fail(f"the answer {answer!r} is no number")
+        number = _last_number(completion.text)
+        if number is None:
             return Score(0.0, reason="no number")
-        number = float(numbers[-1].replace(",", ""))
-        right = abs(number - float(answer)) <= self._tolerance
-        return Score(float(right), reason=f"the last number is {number:g}")
+        close = abs(number - right) <= self._tolerance
+        return Score(float(close), reason=f"the last number is {number:g}")
+
+
+def _gold(answer: str) -> float | None:
+    """The answer as a number; None if it is none, or not finite."""
+    number = _last_number(answer) if _NUMBER.fullmatch(answer.strip()) else None
+    return number if number is not None and math.isfinite(number) else None
+
+
+def _last_number(text: str) -> float | None:
+    numbers = _NUMBER.findall(text)
+    return float(numbers[-1].replace(",", "")) if numbers else None
 
 
 @hookimpl

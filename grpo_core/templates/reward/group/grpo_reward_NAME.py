@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from grpo_core import Completion, Fail, Rewards, Score, hookimpl, reward
 
-_NUMBER = re.compile(r"-?[0-9][0-9,]*(?:\.[0-9]+)?")
+_NUMBER = re.compile(
+    r"(?:(?<!\w)[-+])?"  # in 80-85 it is a dash
+    r"(?:(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|(?<![\w.])\.[0-9]+)"
+    r"(?:[eE][-+]?[0-9]+)?"
+)
 
 
 @reward(range=(0.0, 1.0), scope="group")
@@ -24,7 +29,12 @@ def answers_briefly(
         completions: All completions of one prompt; their texts are read.
         answer: Of each the right number, such as "85" or "-0.5". Anything else fails the row.
         tolerance: How far off the number may be.
+
+    Raises:
+        ValueError: The tolerance is negative.
     """
+    if not tolerance >= 0:
+        raise ValueError(f"tolerance must not be negative, got {tolerance}")
     texts = [completion.text for completion in completions]
     right = [_is_right(text, a, tolerance) for text, a in zip(texts, answer, strict=True)]
     lengths = [len(text) for text, is_right in zip(texts, right, strict=True) if is_right]
@@ -42,12 +52,22 @@ def answers_briefly(
 
 def _is_right(text: str, answer: str, tolerance: float) -> bool | None:
     """Whether the last number is the answer; None if the answer is no number."""
-    try:
-        right = float(answer)
-    except ValueError:
+    right = _gold(answer)
+    if right is None:
         return None
+    number = _last_number(text)
+    return number is not None and abs(number - right) <= tolerance
+
+
+def _gold(answer: str) -> float | None:
+    """The answer as a number; None if it is none, or not finite."""
+    number = _last_number(answer) if _NUMBER.fullmatch(answer.strip()) else None
+    return number if number is not None and math.isfinite(number) else None
+
+
+def _last_number(text: str) -> float | None:
     numbers = _NUMBER.findall(text)
-    return bool(numbers) and abs(float(numbers[-1].replace(",", "")) - right) <= tolerance
+    return float(numbers[-1].replace(",", "")) if numbers else None
 
 
 @hookimpl

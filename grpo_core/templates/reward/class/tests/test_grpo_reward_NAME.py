@@ -1,5 +1,6 @@
 """The contract of the reward: what every reward must keep, on texts of its own."""
 
+import pytest
 from grpo_core import load_reward
 from grpo_core.testing import RewardContract
 
@@ -21,8 +22,9 @@ def test_number_on_the_edge_of_the_tolerance_earns_the_point() -> None:
     assert near("It is 79.", answer="85").value == 0.0
 
 
-def test_answer_that_is_no_number_fails_the_row() -> None:
-    outcome = load_reward(LastNumberEquals)("85", answer="eighty-five")
+@pytest.mark.parametrize("answer", ["eighty-five", "", "nan", "1e999"])
+def test_answer_that_is_no_number_fails_the_row(answer: str) -> None:
+    outcome = load_reward(LastNumberEquals)("85", answer=answer)
 
     assert outcome.status == "failed"
-    assert outcome.reason == "the answer 'eighty-five' is no number"
+    assert outcome.reason == f"the answer {answer!r} is no number"

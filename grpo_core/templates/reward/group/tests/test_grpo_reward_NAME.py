@@ -1,5 +1,6 @@
 """The contract of the reward: what every reward must keep, on texts of its own."""
 
+import pytest
 from grpo_core import load_reward
 from grpo_core.testing import RewardContract
 
@@ -22,8 +23,9 @@ def test_shorter_right_text_of_a_group_earns_more() -> None:
     assert [outcome.value for outcome in group] == [1.0, 0.75, 0.5, 0.0]
 
 
-def test_answer_that_is_no_number_fails_the_row() -> None:
-    outcome = load_reward(answers_briefly)("85", answer="eighty-five")
+@pytest.mark.parametrize("answer", ["eighty-five", "", "nan", "1e999"])
+def test_answer_that_is_no_number_fails_the_row(answer: str) -> None:
+    outcome = load_reward(answers_briefly)("85", answer=answer)
 
     assert outcome.status == "failed"
-    assert outcome.reason == "the answer 'eighty-five' is no number"
+    assert outcome.reason == f"the answer {answer!r} is no number"
