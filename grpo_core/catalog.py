@@ -213,8 +213,8 @@ class Catalog:
                 text += f" If a plugin {entry!r} exists: pip install {PLUGIN_PREFIX}{entry}"
         elif _HUB_ID.fullmatch(use) and not hint:
             text += (
-                " No model is loaded by its hub id: wrap a reward model in a function or class, "
-                "see docs/how-to/write-a-reward.md"
+                " No model is loaded by its hub id: wrap a reward model in a class, see "
+                "docs/how-to/wrap-a-reward-model.md"
             )
         return UnknownRewardError(text)
 
