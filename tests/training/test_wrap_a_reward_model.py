@@ -1,4 +1,4 @@
-"""The reward model of docs/how-to/wrap-a-reward-model.md, as printed, with a model of two layers."""
+"""The reward model of docs/how-to/wrap-a-reward-model.md, as printed, with a tiny model."""
 
 from pathlib import Path
 
