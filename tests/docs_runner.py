@@ -51,6 +51,7 @@ class PageRun:
         self._site: Path | None = None
         self._root = folder
         self._before = set(sys.modules)
+        self._environment = dict(os.environ)
         # Commands of a clone name files of the repository.
         (folder / "grpo_core").symlink_to(ROOT / "grpo_core", target_is_directory=True)
         monkeypatch.chdir(folder)
@@ -110,7 +111,9 @@ class PageRun:
             assert block.text.splitlines() == [*lines][3:], f"{block.where}: is not the diff"
 
     def forget(self) -> None:
-        """Forgets the modules of the page's files; another test may have some of the names."""
+        """Forgets what the page set and its files' modules; another test may have the names."""
+        os.environ.clear()
+        os.environ.update(self._environment)
         for name in set(sys.modules) - self._before:
             file = getattr(sys.modules[name], "__file__", None) or ""
             if file.startswith(str(self._root)):

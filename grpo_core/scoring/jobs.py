@@ -15,6 +15,9 @@ from grpo_core.scoring.done import Done
 
 logger = logging.getLogger("grpo_core")
 
+# Said where no call of a batch was in time: the texts are hardly all to blame.
+_LOADS = "; a reward that loads something at its first call needs a longer timeout_s"
+
 # A chunk should take about this long: long enough that sending it costs little, short enough that
 # the others of a chunk do not wait long behind a slow one.
 _CHUNK_S = 0.05
@@ -140,6 +143,8 @@ class Job:
         if before is None:
             return
         reason += ", twice" if before == reason else f"; before, {before}"
+        if not any(d and d.outcomes[0].status != "timed_out" for d in self._done):
+            reason += _LOADS
         self.decide(index, [Outcome(None, "timed_out", reason, fault=True)], seconds)
 
     def ended_worker(self, index: int, how: str, seconds: float) -> None:
