@@ -16,7 +16,8 @@ from grpo_core.completion import Completion
 from grpo_core.errors import DataError, GrpoError
 from grpo_core.outcome import Outcome
 from grpo_core.scoring.single import input_problems
-from grpo_core.testing.cases import Example, Kind, examples_of, read_cases
+from grpo_core.testing.case_file import read_cases
+from grpo_core.testing.cases import Example, Kind, examples_of
 from grpo_core.testing.subject import Subject
 from grpo_core.testing.watch import Fault, Seen, Watched, faults_of
 
@@ -76,7 +77,7 @@ class Facts:
         if contract.cases is not None:
             home = next(c for c in contract.__mro__ if "cases" in vars(c))
             path = Path(inspect.getfile(home)).parent / contract.cases
-            rows = read_cases(path, self.subject.info.name, contract.options)
+            rows = read_cases(path, self.subject.info, contract.options)
         return examples_of(given, rows, contract.inputs)
 
     def incomplete(self) -> list[str]:
