@@ -36,7 +36,7 @@ from grpo_core.sections import (
 )
 from grpo_core.testing import RewardContract
 from grpo_core.testing.attributes import Attributes
-from grpo_core.testing.cases import _KEYS
+from grpo_core.testing.case_file import _KEYS
 from grpo_core.testing.guard import contract_tests
 
 REFERENCE = ROOT / "docs" / "reference"

@@ -84,6 +84,16 @@ def depends_on_mates(completions: list[Completion], answer: list[str]) -> list[f
 
 
 @reward(scope="batch")
+def best_of_the_batch_wins(completions: list[Completion], answer: list[str]) -> list[float]:
+    """1.0 if the text is the answer, or the longest of a batch without one, else 0.0."""
+    right = [c.text == a for c, a in zip(completions, answer, strict=True)]
+    if any(right):
+        return [float(r) for r in right]
+    longest = max(len(c.text) for c in completions)
+    return [float(len(c.text) == longest) for c in completions]
+
+
+@reward(scope="batch")
 def depends_on_position(completions: list[Completion], answer: list[str]) -> list[float]:
     """1.0 if the text is the answer, else less, down to 0.0."""
     n = len(completions)
@@ -105,6 +115,24 @@ def random_score(completion: Completion, answer: str) -> float:
     """1.0 or a little less if the text is the answer, else 0.0 or a little more."""
     noise = 0.1 * random.random()
     return 1.0 - noise if completion.text == answer else noise
+
+
+@reward
+def seldom_random(completion: Completion, answer: str) -> float:
+    """1.0 or, one time in a hundred, a little less if the text is the answer, else 0.0."""
+    noise = 0.1 * (random.random() < 0.01)
+    return 1.0 - noise if completion.text == answer else 0.0
+
+
+calls = 0
+
+
+@reward
+def drifts(completion: Completion, answer: str) -> float:
+    """1.0 or a little less if the text is the answer, else 0.0; as a clock would have it."""
+    global calls
+    calls += 1
+    return (1.0 - 0.1 * (calls > 150)) * (completion.text == answer)
 
 
 @reward

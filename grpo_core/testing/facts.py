@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from time import monotonic
 from typing import Any, Literal, NamedTuple, NoReturn, get_args
 
 import pytest
@@ -16,7 +17,8 @@ from grpo_core.completion import Completion
 from grpo_core.errors import DataError, GrpoError
 from grpo_core.outcome import Outcome
 from grpo_core.scoring.single import input_problems
-from grpo_core.testing.cases import Example, Kind, examples_of, read_cases
+from grpo_core.testing.case_file import read_cases
+from grpo_core.testing.cases import Example, Kind, examples_of
 from grpo_core.testing.subject import Subject
 from grpo_core.testing.watch import Fault, Seen, Watched, faults_of
 
@@ -25,6 +27,9 @@ Level = Literal["built", "complete", "sound", "repeatable"]
 
 # How many examples the tests use that call the reward many times.
 _FEW = 8
+# How often equal calls are made to find that they differ; more often where they cost little.
+_LEAST_REPEATS, _MOST_REPEATS, _REPEATS_S = 2, 20, 0.1
+UNEQUAL = "Equal calls differ; keep no state, or declare deterministic=False:"
 # Batches may round otherwise than single calls do.
 _TOLERANCE = 1e-6
 
@@ -76,7 +81,7 @@ class Facts:
         if contract.cases is not None:
             home = next(c for c in contract.__mro__ if "cases" in vars(c))
             path = Path(inspect.getfile(home)).parent / contract.cases
-            rows = read_cases(path, self.subject.info.name, contract.options)
+            rows = read_cases(path, self.subject.info, contract.options)
         return examples_of(given, rows, contract.inputs)
 
     def incomplete(self) -> list[str]:
@@ -147,16 +152,16 @@ class Facts:
 
     @cached_property
     def unequal(self) -> list[str]:
-        """Where equal calls differ: of another instance, and of that one again."""
+        """Where equal calls differ: of another instance, and of that one again and again."""
         texts = [e.completion for e in self.examples]
-        second = self.subject.score(texts, self.subject.near)
-        third = self.subject.score(texts, self.subject.near)
-        return differences(self.scored, second, "the first time", "the second") or differences(
-            [Scored(e, o) for e, o in zip(self.examples, second, strict=True)],
-            third,
-            "the second time",
-            "the third",
-        )
+        start = monotonic()
+        for n in range(_MOST_REPEATS):
+            if n >= _LEAST_REPEATS and monotonic() - start > _REPEATS_S:
+                break
+            outcomes = self.subject.score(texts, self.subject.near)
+            if found := differences(self.scored, outcomes, "the first time", "another time"):
+                return found
+        return []
 
     @cached_property
     def usual(self) -> list[Scored]:
@@ -171,6 +176,47 @@ class Facts:
     def changed(self, outcomes: Sequence[Outcome], told: str) -> list[str]:
         """Where the few score otherwise than usual; `told` says how they came about."""
         return differences(self.usual, outcomes, "as given", told)
+
+    @cached_property
+    def mates_matter(self) -> bool:
+        """Whether the few score otherwise beside other mates."""
+        return bool(self.beside_other_mates())
+
+    def beside_other_mates(self) -> list[str]:
+        """Where the few score otherwise beside other mates, in a batch of the same size."""
+        given = [s.example.completion for s in self.usual]
+        by_length = sorted(given, key=lambda c: len(c.text))
+        mates = {id(c): c for c in (by_length[0], by_length[-1], *given[:2])}
+        kept_at_once = [[*range(k, len(given), 2)] for k in (0, 1)]
+        if self.subject.info.scope == "batch":  # where one may depend on any other
+            kept_at_once += [[i] for i in range(len(given))]
+        problems: dict[str, None] = {}
+        for kept in kept_at_once:
+            for mate in mates.values():
+                outcomes = self.score([c if i in kept else mate for i, c in enumerate(given)])
+                found = differences(
+                    [self.usual[i] for i in kept],
+                    [outcomes[i] for i in kept],
+                    "as given",
+                    "beside other mates",
+                )
+                problems |= dict.fromkeys(found)
+        return list(problems)
+
+    def judge(self, find: Callable[[], list[str]], advice: str) -> None:
+        """Fails the test if scores change; where equal calls differ by now, for that reason.
+
+        Args:
+            find: Says where scores change; what it finds once and not again is chance.
+            advice: What to do about it.
+        """
+        problems = find()
+        if not problems:
+            return
+        if find() != problems:
+            report(problems, UNEQUAL)
+        report(self.changed(self.score([s.example.completion for s in self.usual]), "now"), UNEQUAL)
+        report(problems, advice)
 
     def close(self) -> None:
         """Ends what the reward holds in this process."""

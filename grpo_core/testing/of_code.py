@@ -44,8 +44,10 @@ class CodeTests(Attributes):
         except ConfigError as exc:
             fail(str(exc))
         given = [s.example.completion for s in facts.usual]
-        problems = facts.changed(facts.subject.score(given, "process"), "in a worker")
-        report(problems, "A worker scores otherwise; depend on the options and inputs only:")
+        facts.judge(
+            lambda: facts.changed(facts.subject.score(given, "process"), "in a worker"),
+            "A worker scores otherwise; depend on the options and inputs only:",
+        )
 
     def test_time_per_completion_is_bounded(self) -> None:
         """No completion takes longer than `max_seconds`, in the best of three calls."""

@@ -93,37 +93,19 @@ class RobustnessTests(Attributes):
         Such fields are `truncated`, `raw_text` and `token_ids`; the reward names them in `needs`.
         """
         facts = self._facts("repeatable")
-        needs = facts.subject.built.needs
-        usual = facts.usual[:2]  # a good and a bad one
-        given = [_known(s.example.completion, needs) for s in usual]
-        problems = []
-        for field, (one, other) in _FIELDS.items():
-            made = [
-                facts.score([_with_field(c, field, value) for c in given])
-                for value in (one, other, lambda text: None)
-            ]
-            for s, a, b, unknown in zip(usual, *made, strict=True):
-                broken = a.fault or b.fault or unknown.fault
-                if broken or (a.value != b.value and unknown.value is not None):
-                    problems.append(
-                        f"{s.example.name}: {said(unknown)} where {field} is unknown, {said(a)} "
-                        f"and {said(b)} where it is known"
-                    )
-        report(problems, "A field that decides must be named in @reward(needs=…):")
+        facts.judge(
+            lambda: _guessed(facts), "A field that decides must be named in @reward(needs=…):"
+        )
 
     def test_plain_and_chat_data_score_the_same(self) -> None:
         """A text scores the same as a plain reply, as a message, and as a message of blocks."""
         facts = self._facts("repeatable")
         if _CHATS & set(facts.subject.built.needs):
             pytest.skip("the reward needs chats")
-        given = [s.example.completion for s in facts.usual]
-        plain = facts.score([replace(c, reply=None, prompt_messages=None) for c in given])
-        chat = facts.score([_as_chat(c, c.text) for c in given])
-        blocks = facts.score([_as_chat(c, [{"type": "text", "text": c.text}]) for c in given])
-        problems = facts.changed(plain, "as plain text")
-        problems += facts.changed(chat, "as a chat")
-        problems += facts.changed(blocks, "as a chat with content in blocks")
-        report(problems, "The form of the data decides; read completion.text and .prompt:")
+        facts.judge(
+            lambda: _reformed(facts),
+            "The form of the data decides; read completion.text and .prompt:",
+        )
 
     def test_arguments_stay_unchanged(self) -> None:
         """A call leaves the completions and inputs that it gets as they are."""
@@ -132,6 +114,37 @@ class RobustnessTests(Attributes):
         if not any(c.finished for c in facts.watched.calls):
             pytest.skip("cannot be judged: no call returned, see test_calls_return")
         report([shown(c.completions[0].text) for c in changed], "Work on a copy of what you get:")
+
+
+def _guessed(facts: Facts) -> list[str]:
+    needs = facts.subject.built.needs
+    usual = facts.usual[:2]  # a good and a bad one
+    given = [_known(s.example.completion, needs) for s in usual]
+    problems = []
+    for field, (one, other) in _FIELDS.items():
+        made = [
+            facts.score([_with_field(c, field, value) for c in given])
+            for value in (one, other, lambda text: None)
+        ]
+        for s, a, b, unknown in zip(usual, *made, strict=True):
+            broken = a.fault or b.fault or unknown.fault
+            if broken or (a.value != b.value and unknown.value is not None):
+                problems.append(
+                    f"{s.example.name}: {said(unknown)} where {field} is unknown, {said(a)} "
+                    f"and {said(b)} where it is known"
+                )
+    return problems
+
+
+def _reformed(facts: Facts) -> list[str]:
+    given = [s.example.completion for s in facts.usual]
+    plain = facts.score([replace(c, reply=None, prompt_messages=None) for c in given])
+    chat = facts.score([_as_chat(c, c.text) for c in given])
+    blocks = facts.score([_as_chat(c, [{"type": "text", "text": c.text}]) for c in given])
+    problems = facts.changed(plain, "as plain text")
+    problems += facts.changed(chat, "as a chat")
+    problems += facts.changed(blocks, "as a chat with content in blocks")
+    return problems
 
 
 def _first_with(facts: Facts, name: str, instead: Mapping[str, Any]) -> Outcome:

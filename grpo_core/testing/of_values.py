@@ -53,7 +53,7 @@ class ValueTests(Attributes):
         """Every good example has a value, and it is above that of every bad one."""
         good = self._scored("good")
         problems = [
-            f"{s.example.name}: {said(s.outcome)}; a good example must have a value"
+            f"{s.example.name}: {said(s.outcome)}; a good example must have a value{_why(s)}"
             for s in good
             if s.outcome.value is None
         ]
@@ -94,7 +94,12 @@ def _not_below(others: Sequence[Scored], good: Sequence[Scored]) -> list[str]:
         return []
     lowest, name = min(valued)
     return [
-        f"{s.example.name} earns {s.outcome.value:g}, and {name} {lowest:g}"
+        f"{s.example.name} earns {s.outcome.value:g}, and {name} {lowest:g}{_why(s)}"
         for s in others
         if s.outcome.value is not None and s.outcome.value >= lowest
     ]
+
+
+def _why(scored: Scored) -> str:
+    why = scored.example.why
+    return f" (why it is there: {why})" if why else ""

@@ -30,7 +30,12 @@ WRONG: list[tuple[str, dict[str, Any], set[str]]] = [
     (
         "depends_on_mates",
         {},
-        {"test_batch_mates_do_not_matter", "test_batch_size_does_not_matter"},
+        {"test_batch_mates_do_not_matter"},
+    ),
+    (
+        "best_of_the_batch_wins",
+        {"good": ("42", ("43" * 9, {"answer": "43" * 9})), "bad": ("41", "142")},
+        {"test_batch_mates_do_not_matter"},
     ),
     (
         "depends_on_position",

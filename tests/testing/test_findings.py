@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 
 import pytest
@@ -99,6 +100,25 @@ def test_reward_whose_default_does_not_work_is_told():
         "test_none_inputs_give_the_documented_outcome",
     }
     assert "without 'extra': failed (raised ZeroDivisionError" in found[min(found)]
+
+
+def test_reward_that_is_random_now_and_then_is_told_so():
+    for seed in range(6):
+        random.seed(seed)
+
+        found = failed(contract(wrong_rewards.seldom_random))
+
+        told = {text.splitlines()[0] for text in found.values()}
+        assert told <= {"Equal calls differ; keep no state, or declare deterministic=False:"}, found
+
+
+def test_reward_that_changes_with_time_is_told_so(monkeypatch):
+    monkeypatch.setattr(wrong_rewards, "calls", 0)
+
+    found = failed(contract(wrong_rewards.drifts))
+
+    told = {text.splitlines()[0] for text in found.values()}
+    assert told == {"Equal calls differ; keep no state, or declare deterministic=False:"}, found
 
 
 def test_reward_declared_as_random_is_not_asked_to_repeat():
