@@ -135,7 +135,9 @@ class PageRun:
         source = "\n" * (block.line - 1) + block.text
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
-            exec(compile(source, str(block.page), "exec"), self.names)
+            # Without what this file imports from the future: annotations are as a reader has them.
+            code = compile(source, str(block.page), "exec", dont_inherit=True)
+            exec(code, self.names)
         shown = iter(normal(out.getvalue()))
         for line, expected in print_comments(block):
             pattern = line_pattern(normal(expected)[0], block.markers)
@@ -186,9 +188,11 @@ class PageRun:
             self.folder = (self.folder / words[1]).resolve()
             self._monkeypatch.chdir(self.folder)
             return "", 0
-        if words[0] in (*_SHELL, "pytest"):
+        if words[0] in (*_SHELL, "pytest") or words[:3] == ["python", "-m", "pytest"]:
             if words[0] == "pytest":
-                words = [sys.executable, "-m", *words]
+                words = ["python", "-m", *words]
+            if words[0] == "python":
+                words[0] = sys.executable
             done = subprocess.run(
                 words,
                 cwd=self.folder,
