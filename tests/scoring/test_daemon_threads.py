@@ -76,7 +76,7 @@ def test_cancel_running_is_given_up_and_makes_room(end):
 
     assert not stuck.cancel()
     assert waiting.result(5) == 1
-    assert abandoned_by_reward() == {"judge": 1}
+    assert abandoned_by_reward().get("judge") == 1  # those of other tests may run still
 
 
 def test_cancel_waiting_never_runs(end):
