@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from grpo_core.errors import Problem
+from grpo_core.errors import Problem, counted
 
 
 def batch_problems(train: Mapping[str, Any], world_size: int = 1) -> list[Problem]:
@@ -46,8 +46,8 @@ def too_few_rows(rows: int, batch: int, generations: int, where: str) -> list[Pr
         return []
     text = (
         f"a batch takes {prompts} prompts ({batch} completions in groups of {generations}) and the "
-        f"data has {rows} rows, so not one step would be trained; add rows or make the batch "
-        f"smaller"
+        f"data has {counted(rows, 'row')}, so not one step would be trained; add rows or make the "
+        f"batch smaller"
     )
     return [Problem(where, text)]
 

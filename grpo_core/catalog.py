@@ -12,6 +12,7 @@ import hashlib
 import importlib
 import importlib.util
 import inspect
+import itertools
 import logging
 import re
 import sys
@@ -213,8 +214,8 @@ class Catalog:
                 text += f" If a plugin {entry!r} exists: pip install {PLUGIN_PREFIX}{entry}"
         elif _HUB_ID.fullmatch(use) and not hint:
             text += (
-                " No model is loaded by its hub id: wrap a reward model in a function or class, "
-                "see docs/how-to/write-a-reward.md"
+                " No model is loaded by its hub id: wrap a reward model in a class, see "
+                "docs/how-to/wrap-a-reward-model.md"
             )
         return UnknownRewardError(text)
 
@@ -245,7 +246,7 @@ def _from_callable(target: Callable[..., Any]) -> Resolved:
     try:
         info = info_of(target) if is_tagged(target) else None
     except TypeError as exc:
-        raise UnknownRewardError(str(exc)) from exc
+        raise UnknownRewardError(str(exc)) from None  # it says it all
     return Resolved(name, target, info, origin)
 
 
@@ -294,16 +295,31 @@ def _from_path(use: str, folder: Path | None) -> Resolved:
     try:
         resolved = _from_callable(target)
     except UnknownRewardError as exc:
-        raise UnknownRewardError(f"{use!r} cannot be used: {exc}") from exc
+        raise UnknownRewardError(f"{use!r} cannot be used: {exc}") from None
     return Resolved(use, resolved.target, resolved.info, origin)
 
 
 def _raised(exc: BaseException) -> str:
-    """The exception and the line it came from; a syntax error names its line itself."""
-    frames = traceback.extract_tb(exc.__traceback__)
-    own = [f for f in frames if "importlib" not in f.filename and f.filename != __file__]
+    """The exception and the author's line it came from; a syntax error names its line itself."""
+    frames = itertools.dropwhile(_is_core, _frames(exc))
+    theirs = itertools.takewhile(lambda f: not _is_core(f), frames)
+    own = [f for f in theirs if "importlib" not in f.filename]
     place = f" ({own[-1].filename}:{own[-1].lineno})" if own else ""
     return f"{type(exc).__name__}: {exc}{place}"
+
+
+def _cause(exc: BaseException) -> BaseException | None:
+    """What to chain behind the text of `_raised`; a refusal by `@reward` is said in full there."""
+    refused = isinstance(exc, TypeError | ValueError) and _is_core(_frames(exc)[-1])
+    return None if refused else exc
+
+
+def _frames(exc: BaseException) -> traceback.StackSummary:
+    return traceback.extract_tb(exc.__traceback__)
+
+
+def _is_core(frame: traceback.FrameSummary) -> bool:
+    return Path(frame.filename).is_relative_to(Path(__file__).parent)
 
 
 def _import_module(name: str, use: str) -> ModuleType:
@@ -314,7 +330,7 @@ def _import_module(name: str, use: str) -> ModuleType:
     except BaseException as exc:  # the module is the user's; whatever it raises is the reason
         raise UnknownRewardError(
             f"no reward {use!r}: module {name!r} cannot be imported: {_raised(exc)}"
-        ) from exc
+        ) from _cause(exc)
 
 
 def _import_file(path: Path, use: str) -> ModuleType:
@@ -341,5 +357,5 @@ def _import_file(path: Path, use: str) -> ModuleType:
             raise
         raise UnknownRewardError(
             f"no reward {use!r}: {path} cannot be imported: {_raised(exc)}"
-        ) from exc
+        ) from _cause(exc)
     return module

@@ -73,6 +73,8 @@ class Combination:
             table.values, [e.transform for e in entries], [e.range for e in entries]
         )
         values, closed = gated(values, table.values, self.gates)
+        if not counted:  # shadows alone, which are only measured
+            return Combined(values[:, counted], closed, np.full(table.n_rows, np.nan))
         missing = [entries[k].missing(mode) for k in counted]
         effective = effective_values(values[:, counted], weights, missing, group_size, aggregate)
         return Combined(effective, closed, weighted_total(effective, weights))

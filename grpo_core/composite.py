@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import logging
 import math
+import sys
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from grpo_core.catalog import Catalog
 from grpo_core.combination import Combination, Combined
 from grpo_core.completion import Completion
-from grpo_core.config import check_reward, schedule_problems, weight_problems
+from grpo_core.config import check_reward, penalties, schedule_problems, weight_problems
 from grpo_core.entry import Entry
 from grpo_core.errors import ConfigError, Problem, RewardError
 from grpo_core.graph import graph_problems, inputs_from
@@ -20,7 +22,7 @@ from grpo_core.inputs import plan_inputs
 from grpo_core.outcome import Outcome
 from grpo_core.reader import parse_reward
 from grpo_core.schedules import weights_at
-from grpo_core.scoring.abandoned import MAX_ABANDONED, abandoned_by_reward, stop_if_calls_hang
+from grpo_core.scoring.abandoned import MAX_ABANDONED, hanging, stop_if_calls_hang
 from grpo_core.scoring.cache import OutcomeCache
 from grpo_core.scoring.engine import Task, run_tasks
 from grpo_core.scoring.groups import groups_of
@@ -40,6 +42,11 @@ logger = logging.getLogger("grpo_core")
 _warned: set[str] = set()
 
 _LIMITS = ScoringSection()
+
+# How the warning of negative weights begins; commands tell of them in their own way.
+PENALTIES = "negative weights turn rewards into penalties"
+
+_HERE = str(Path(__file__).parent)
 
 _OTHER_MODE = "does not run in this mode"
 
@@ -67,6 +74,7 @@ class CompositeReward:
         batch_timeout_s: float = _LIMITS.batch_timeout_s,
         workers: int | None = None,
         memory_mb: int | None = None,
+        for_training: bool = True,
     ) -> None:
         """Finds and builds the rewards.
 
@@ -82,6 +90,7 @@ class CompositeReward:
             workers: Worker processes at most; default: as many as this process may use CPUs,
                 shared with all rewards of the process.
             memory_mb: Memory that each may take, in MiB; default: 4096.
+            for_training: Refuse rewards that leave nothing to learn from, such as shadows alone.
 
         Raises:
             ConfigError: A name leads nowhere, an option or input is wrong, a weight is not
@@ -115,7 +124,7 @@ class CompositeReward:
                 )
         problems += graph_problems(sections, {e.name: e.range for e in entries})[0]
         if sections and len(sections) == len(rewards):  # else a weight is not known
-            problems += weight_problems(sections)
+            problems += weight_problems(sections, for_training=for_training)
         problems += schedule_problems(sections, None)[0]
         if problems:
             raise ConfigError(problems, "the rewards")
@@ -130,12 +139,9 @@ class CompositeReward:
         self.weights = self._combination.weights
         self.gates = self._combination.gates
         _warn_of_broken(catalog, {e.resolved.distribution for e in entries})
-        negative = [n for n, s in sections.items() if min(s.weight_ends) < 0 and not s.shadow]
-        if negative:
-            warnings.warn(
-                f"negative weights turn rewards into penalties: {', '.join(negative)}",
-                stacklevel=2,
-            )
+        if said := penalties(sections):
+            names = ", ".join(p.where.split(".", 1)[1].removesuffix(".weight") for p in said)
+            warnings.warn(f"{PENALTIES}: {names}", stacklevel=_levels_to_caller())
 
     @classmethod
     def from_config(
@@ -204,7 +210,7 @@ class CompositeReward:
         Raises:
             ConfigError: A reward of group scope is there, and no groups are known.
             RewardError: A cell failed of a reward with `on_error = "raise"`, or three late calls
-                of rewards that are no shadows still run in threads.
+                of a reward that is no shadow still run in threads.
         """
         given_up = self._given_up()
         groups = groups_of(completions, group_size)
@@ -303,22 +309,26 @@ class CompositeReward:
         """Stops a training in which a reward fails too often.
 
         Cells count that failed, or that were late and are missing; not those of shadows, nor of
-        rewards of weight 0, which are only measured.
+        rewards of weight 0, which are only measured, nor those that other rewards held up.
 
         Raises:
             RewardError: The share of a reward's cells exceeds `max_failed`; the text names it,
                 its distribution and three rows.
         """
-        over = []
+        over: list[tuple[bool, str]] = []
         for k, weight in zip(self.counted, self.schedules, strict=True):
             if weight == 0:  # a schedule is not, even where it begins at 0
                 continue
             rows = [i for i, o in enumerate(table.outcomes[k]) if _is_failure(o)]
             if rows and len(rows) > self.max_failed * table.n_rows:
-                over.append(told(self.entries[k].label, table.outcomes[k], rows))
+                text = told(self.entries[k].label, table.outcomes[k], rows)
+                ran = any(table.outcomes[k][i].status == "timed_out" for i in rows)
+                over.append((not ran, text))
         if over:
+            over.sort(key=itemgetter(0))  # first what took the time
             raise RewardError(
-                "\n".join(over) + f"\nmore than max_failed = {self.max_failed:g} of a batch"
+                "\n".join(text for _, text in over)
+                + f"\nmore than max_failed = {self.max_failed:g} of a batch"
             )
 
     def describe(self) -> dict[str, Any]:
@@ -337,11 +347,10 @@ class CompositeReward:
         """The shadows that are called no more, since their calls hang: none may stop a run.
 
         Raises:
-            RewardError: Calls of other rewards hang.
+            RewardError: Calls of another reward hang.
         """
-        hanging = abandoned_by_reward()
-        shadows = {e.name: hanging.pop(e.name, 0) for e in self.entries if e.section.shadow}
-        stop_if_calls_hang(hanging)
+        stop_if_calls_hang(e.runner.owner for e in self.entries if not e.section.shadow)
+        shadows = {e.name: hanging(e.runner.owner) for e in self.entries if e.section.shadow}
         return {
             name: GivenUp(f"{n} of its calls still run and cannot be ended; it is called no more")
             for name, n in shadows.items()
@@ -357,8 +366,18 @@ class CompositeReward:
                 )
 
 
+def _levels_to_caller() -> int:
+    """How many frames above who asks the first one is that is not ours, for a warning."""
+    levels, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+        levels, frame = levels + 1, frame.f_back
+    return levels
+
+
 def _is_failure(outcome: Outcome) -> bool:
-    return outcome.status == "failed" or (outcome.status == "timed_out" and outcome.value is None)
+    if outcome.status == "timed_out":
+        return outcome.value is None and not outcome.held_up
+    return outcome.status == "failed"
 
 
 def _bound_problems(

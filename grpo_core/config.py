@@ -93,6 +93,8 @@ def validate(
         problems += wrong
         if warnings is not None:
             warnings += meant
+    if warnings is not None:
+        warnings += penalties(draft.rewards)
     spoilt = any(p.where.startswith("rewards") for p in draft.problems)
     problems += [
         p
@@ -103,7 +105,25 @@ def validate(
     problems += batch_problems(draft.train)
     if evaluation := draft.sections.get("eval"):
         problems += eval_batch_problems(draft.train, evaluation.num_generations)
+    elif warnings is not None and not any(p.where.startswith("eval") for p in draft.problems):
+        warnings += [
+            Problem(
+                f"rewards.{name}.modes",
+                "never runs: there is no [eval]; add one, or leave modes out",
+            )
+            for name, section in draft.rewards.items()
+            if "train" not in section.modes
+        ]
     return problems
+
+
+def penalties(rewards: Mapping[str, RewardSection]) -> list[Problem]:
+    """The rewards whose weight is, or comes to be, negative: it may not be meant."""
+    return [
+        Problem(f"rewards.{name}.weight", "is negative: what the reward gives becomes a penalty")
+        for name, section in rewards.items()
+        if min(section.weight_ends) < 0 and not section.shadow
+    ]
 
 
 def _of_eval(found: Looked, before: Looked) -> Looked:
@@ -236,13 +256,22 @@ def _check_function(
     return Checked(resolved, function, {}, problems)
 
 
-def weight_problems(rewards: Mapping[str, RewardSection]) -> list[Problem]:
-    """Weights that are not finite, or leave nothing to learn from."""
+def weight_problems(
+    rewards: Mapping[str, RewardSection], *, for_training: bool = True
+) -> list[Problem]:
+    """Weights that are not finite, or leave nothing to learn from.
+
+    Args:
+        rewards: The rewards by instance name.
+        for_training: Something is to be learnt; else only the numbers are looked at.
+    """
     problems = [
         Problem(f"rewards.{name}.weight", f"expected a finite number, got {section.weight!r}")
         for name, section in rewards.items()
         if not all(map(math.isfinite, section.weight_ends))
     ]
+    if not for_training:
+        return problems
     counted = [s for s in rewards.values() if not s.shadow and "train" in s.modes]
     if rewards and not counted:
         text = (

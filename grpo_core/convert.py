@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -43,6 +43,16 @@ def converter(parameter: Parameter) -> Callable[[Any], tuple[Any, list[tuple[str
     return run
 
 
+def in_words(error: Mapping[str, Any]) -> str:
+    """What pydantic found wrong with a value, in plain words where its own speak of its steps."""
+    least = error.get("ctx", {}).get("min_length")
+    if error["type"] == "too_short":
+        return f"expected at least {least} entr{'y' if least == 1 else 'ies'}"
+    if error["type"] == "string_too_short" and least == 1:
+        return "expected a text that is not empty"
+    return str(error["msg"]).removeprefix("Value error, ")
+
+
 def _wrong(parameter: Parameter, value: Any, exc: ValidationError) -> tuple[str, str]:
     first = exc.errors(include_url=False)[0]
     path, inner = "", value
@@ -54,7 +64,7 @@ def _wrong(parameter: Parameter, value: Any, exc: ValidationError) -> tuple[str,
         path += f"[{key!r}]"
     message = f"expected {parameter.type_name}, got {_shown(inner)}"
     several = "|" in parameter.type_name or "Union" in parameter.type_name
-    return path, message if several else f"{message} ({first['msg']})"
+    return path, message if several else f"{message} ({in_words(first)})"
 
 
 def _convert(adapter: TypeAdapter[Any] | None, value: Any) -> Any:

@@ -150,13 +150,25 @@ def _filled(pieces: Sequence[tuple[str, str | None]], row: Row, where: str) -> s
     return text
 
 
+def nested_columns(rows: Sequence[Row]) -> frozenset[str]:
+    """The columns that `to_columns` stores as JSON text.
+
+    Whoever hands such a row to a reward decodes them; a text that happens to be JSON is none.
+    """
+    return frozenset(
+        column
+        for column in columns_of(rows)
+        if column != PROMPT and _is_nested([row.get(column) for row in rows])
+    )
+
+
 def to_columns(rows: Sequence[Row], place: Where = _row) -> dict[str, list[Any]]:
     """Turns rows into columns that Arrow keeps as they are.
 
     Nested values are stored as JSON text, except in `prompt`: Arrow would give every row the keys
-    of all others. A reward whose input is a dict or list gets them decoded. Lists of texts, of
-    truth values, of integers or of decimals stay lists, where all rows hold the same. A column of
-    integers and decimals becomes decimals.
+    of all others; `nested_columns` says which columns these are. Lists of texts, of truth values,
+    of integers or of decimals stay lists, where all rows hold the same. A column of integers and
+    decimals becomes decimals.
 
     Args:
         rows: The rows.
@@ -179,7 +191,7 @@ def to_columns(rows: Sequence[Row], place: Where = _row) -> dict[str, list[Any]]
             _check_contents(values, place)
         else:
             _one_kind(column, values, place)
-            if any(isinstance(v, dict | list | tuple) for v in values) and not _flat_lists(values):
+            if _is_nested(values):
                 values = [
                     None if v is None else _to_json(v, f"column {column!r}, {place(i)}")
                     for i, v in enumerate(values)
@@ -209,9 +221,14 @@ def _json_scalar(value: Any) -> str:
     raise TypeError(f"{type(value).__name__} is not JSON")
 
 
+def _is_nested(values: Sequence[Any]) -> bool:
+    """True if Arrow would not keep the values as they are, since some hold others."""
+    return any(isinstance(v, dict | list | tuple) for v in values) and not _flat_lists(values)
+
+
 def _flat_lists(values: Sequence[Any]) -> bool:
     """True if the values are lists of one kind of scalar, which Arrow keeps."""
-    if any(isinstance(v, dict) for v in values):
+    if not all(isinstance(v, list | tuple | None) for v in values):
         return False
     kinds = {type(item) for v in values if v is not None for item in v}
     return len(kinds) == 1 and kinds <= {str, bool, int, float}

@@ -125,6 +125,11 @@ def near(name: str, names: Iterable[str], n: int = 3) -> str:
     return " Did you mean " + " or ".join(repr(c) for c in close) + "?"
 
 
+def counted(n: int, what: str) -> str:
+    """Returns the number with its word, such as "1 row" or "2 rows"."""
+    return f"{n} {what}{'' if n == 1 else 's'}"
+
+
 def listed(names: Iterable[str], limit: int = 20) -> str:
     """Returns the names sorted and joined by commas, cut after `limit`; "none" when empty."""
     ordered = sorted(names)

@@ -68,7 +68,8 @@ def graph_problems(
 def cycle(sections: Mapping[str, RewardSection]) -> list[str]:
     """A circle of rewards that read each other, first and last the same; [] if there is none."""
     reads = {
-        name: [o for o in (*inputs_from(s), *s.requires) if o in sections]
+        # An input that is the reward itself is refused where it is bound.
+        name: [o for o in (*(r for r in inputs_from(s) if r != name), *s.requires) if o in sections]
         for name, s in sections.items()
     }
     done: set[str] = set()

@@ -65,8 +65,8 @@ class Column:
         """
         if self.decode and isinstance(given, str):
             return _decoded(given, self.containers)
-        # A list of a column that Arrow keeps may be declared as a tuple or set.
-        return _contained(own_copy(given), self.containers)
+        # JSON has lists where a tuple or set may be declared.
+        return _checked(own_copy(given), self.containers, given)
 
 
 @dataclass(frozen=True)
@@ -303,12 +303,23 @@ def _container(kind: Any) -> type | None:
 
 
 def _decoded(text: str, containers: Collection[type]) -> Any:
-    value = json.loads(text, parse_constant=_no_constant)
-    value = _contained(value, containers)
+    value = _contained(json.loads(text, parse_constant=_no_constant), containers)
     if value is None or not containers or type(value) in containers:
         return value
+    raise _other_kind(containers, repr(text))
+
+
+def _checked(value: Any, containers: Collection[type], given: Any) -> Any:
+    """The value as what is declared, if it is an object or array at all."""
+    value = _contained(value, containers)
+    if not containers or type(value) not in (dict, list) or type(value) in containers:
+        return value
+    raise _other_kind(containers, repr(given))
+
+
+def _other_kind(containers: Collection[type], got: str) -> ValueError:
     expected = "object" if dict in containers else "array"
-    raise ValueError(f"expected an {expected}, got {_shown(text)}")
+    return ValueError(f"expected an {expected}, got {_shown(got)}")
 
 
 def _contained(value: Any, containers: Collection[type]) -> Any:
@@ -325,7 +336,7 @@ def _no_constant(text: str) -> Any:
 
 
 def _shown(text: str) -> str:
-    return repr(text) if len(text) <= 60 else repr(text[:57]) + "..."
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _no_column(reward: str, parameter: Parameter, column: str, columns: Collection[str]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from grpo_core.dataset import PROMPT, columns_of, to_columns, with_prompts
+from grpo_core.dataset import PROMPT, columns_of, nested_columns, to_columns, with_prompts
 from grpo_core.errors import DataError, MissingExtraError, Problem
 from grpo_core.looking import Sample
 from grpo_core.overlap import overlap
@@ -29,16 +29,18 @@ class Part:
         table: Its columns, all of one length; empty ones where the rows cannot be used.
         fingerprint: What the manifest keeps of the rows, with their number.
         places: Where each row is from; empty where the rows cannot be used.
+        nested: Columns whose values are stored as JSON text; rewards get them decoded.
     """
 
     table: Table
     fingerprint: dict[str, Any] = field(default_factory=dict)
     places: Sequence[object] = ()
+    nested: frozenset[str] = frozenset()
 
     @property
     def sample(self) -> Sample:
         """The rows with their places, to look at."""
-        return Sample(self.table, self.places)
+        return Sample(self.table, self.places, self.nested)
 
 
 @dataclass(frozen=True)
@@ -175,7 +177,8 @@ def _read(
         problems.append(Problem("", str(exc)))
         # The columns are known all the same, and so is whether the rewards' inputs are among them.
         return Part({c: [] for c in [*columns_of(loaded.rows), PROMPT]})
-    return Part(table, loaded.fingerprint | {"rows": len(rows)}, loaded.places)
+    fingerprint = loaded.fingerprint | {"rows": len(rows)}
+    return Part(table, fingerprint, loaded.places, nested_columns(rows))
 
 
 def _split(part: Part, fraction: float, seed: int, problems: list[Problem]) -> RunData:
@@ -193,11 +196,13 @@ def _split(part: Part, fraction: float, seed: int, problems: list[Problem]) -> R
             _rows_of(part.table, kept),
             part.fingerprint | {"rows": len(kept)},
             [part.places[i] for i in kept],
+            part.nested,
         ),
         Part(
             _rows_of(part.table, out),
             {"held_out_of": part.fingerprint["path"], "seed": seed, "rows": len(out)},
             [part.places[i] for i in out],
+            part.nested,
         ),
         problems,
     )

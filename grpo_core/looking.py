@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from grpo_core.convert import converter
-from grpo_core.errors import Problem
+from grpo_core.errors import Problem, counted
 from grpo_core.inputs import Column, InputPlan
 from grpo_core.outcome import Outcome
 from grpo_core.reward import Parameter, RewardInfo
@@ -23,15 +24,22 @@ class Sample:
     Attributes:
         table: Columns, all of one length.
         places: Where each row is from, such as a line of a file; else rows are counted from 0.
+        nested: Columns whose values are stored as JSON text.
     """
 
     table: Mapping[str, Sequence[Any]]
     places: Sequence[object] = ()
+    nested: Collection[str] = ()
 
     @property
     def n_rows(self) -> int:
         """Rows that are looked at: the first 1,000 at most."""
         return min(ROWS, len(next(iter(self.table.values()), ())))
+
+    def value(self, column: str, i: int) -> Any:
+        """What row i holds in the column, as a reward gets it."""
+        value = self.table[column][i]
+        return json.loads(value) if column in self.nested and value is not None else value
 
     def place(self, i: int) -> str:
         """Where row i is from."""
@@ -84,7 +92,7 @@ def _look_at_column(
     n_none = 0
     for i in range(sample.n_rows):
         try:
-            value = column.value(sample.table[column.column][i])
+            value = column.value(sample.value(column.column, i))
         except (ValueError, TypeError, RecursionError) as exc:
             wrong.append((i, f"holds no JSON of the declared type {parameter.type_name}: {exc}"))
             continue
@@ -94,11 +102,17 @@ def _look_at_column(
         wrong += [(i, f"{text} at {path}" if path else text) for path, text in check(value)[1]]
     at = f"{where}.{parameter.name}"
     said = f"{reward!r} reads column {column.column!r}"
+    advice = f'bind another column (inputs = {{ {parameter.name} = "<column>" }}) or change one'
     if wrong:
-        advice = f'bind another column (inputs = {{ {parameter.name} = "<column>" }}) or change one'
         text = f"{said}: {_first(wrong, sample)}; {advice}"
         found.problems.append(Problem(at, text))
-    if n_none:
+    if n_none and n_none == sample.n_rows:
+        text = (
+            f"{said}, which is None in {n_none} of the first {counted(n_none, 'row')}, so it would "
+            f"skip every row; {advice}"
+        )
+        found.problems.append(Problem(at, text))
+    elif n_none:
         text = f"{said}, which is None in {n_none} of the first {sample.n_rows} rows; it skips them"
         found.warnings.append(Problem(at, text))
 
@@ -113,7 +127,7 @@ def _author_says(
     wrong: list[tuple[int, str]] = []
     names = [c.column for c in plan.columns if c.column in sample.table]
     for i in range(sample.n_rows if names else min(1, sample.n_rows)):
-        inputs = plan.read({name: sample.table[name][i] for name in names})
+        inputs = plan.read({name: sample.value(name, i) for name in names})
         if isinstance(inputs, Outcome):
             continue  # skipped for a None
         try:

@@ -50,6 +50,8 @@ class Outcome:
         metrics: Numbers the reward gave beside its value.
         fault: True if the reward broke its contract: it raised, returned what it must not, or
             was late. A returned `Fail` is no fault, nor is the end of the batch's time.
+        held_up: True if the batch's time was over before the reward was called, because of other
+            rewards; then it counts as no failure of this one.
     """
 
     value: float | None
@@ -57,3 +59,4 @@ class Outcome:
     reason: str = ""
     metrics: Mapping[str, float] = field(default_factory=dict)
     fault: bool = False
+    held_up: bool = False

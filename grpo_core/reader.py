@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
+from grpo_core.convert import in_words
 from grpo_core.errors import ConfigError, Problem, listed, near
 from grpo_core.sections import (
     DataSection,
@@ -159,8 +160,7 @@ def parse_section(
                 hint = near(loc[-1], known)
                 problems.append(Problem(at, f"unknown key.{hint} Keys are {listed(known)}"))
             else:
-                text = error["msg"].removeprefix("Value error, ")
-                problems.append(Problem(at, f"{text}, got {_shown(error['input'])}"))
+                problems.append(Problem(at, f"{in_words(error)}, got {_shown(error['input'])}"))
         wrong = {str(error["loc"][0]) for error in errors}
         stand_in = _STAND_IN.get(section, {})
         if wrong <= stand_in.keys():

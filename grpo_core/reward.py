@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, overload
 
+from grpo_core.completion import Completion
 from grpo_core.errors import listed, near
 from grpo_core.signature import (
     POSITIONAL,
@@ -33,7 +34,7 @@ T = TypeVar("T", bound=Callable[..., Any])
 
 _TAG = "__grpo_reward__"
 
-# Input names that mean something else in TRL's calls, each with what the author wants instead.
+# Input names that mean something else in a call, each with what the author wants instead.
 _REFUSED_INPUTS = {
     "completions": "the first parameter is one Completion, or at scope batch or group the list",
     "completion": "the first parameter already is the completion",
@@ -46,6 +47,8 @@ _REFUSED_INPUTS = {
     "environments": "environments are not available to rewards",
     "image": "images are not available to rewards",
     "images": "images are not available to rewards",
+    "self": "a call gives inputs by name, and a method has this one; bind another name",
+    "group_size": "read completion.group_size, or bind another name to the column",
 }
 
 
@@ -233,8 +236,7 @@ def info_of(target: Callable[..., Any]) -> RewardInfo:
     parameters, names = call_parameters(target, name)
     inputs = [parameter_of(p, names) for p in parameters[1:] if p.kind in POSITIONAL]
     if tag.scope != "sample":
-        with showing_signature(target):
-            inputs = [_of_one_row(p, name, tag.scope) for p in inputs]
+        inputs = [_of_one_row(p, name, tag.scope) for p in inputs]
     if isinstance(target, type):
         names = names_for(target.__init__)  # type: ignore[misc]  # the class's own, on purpose
         parameters = init_options(target, name)
@@ -313,7 +315,7 @@ def _check_signature(target: Callable[..., Any], name: str, tag: Tag) -> None:
 
 
 def _check_parameters(target: Callable[..., Any], name: str, tag: Tag) -> None:
-    parameters, _ = call_parameters(target, name)
+    parameters, names = call_parameters(target, name)
     if not parameters or parameters[0].kind not in POSITIONAL:
         raise TypeError(f"reward {name!r} needs a first parameter that takes the completion")
     if parameters[0].name == "completions" and tag.scope == "sample":
@@ -321,8 +323,44 @@ def _check_parameters(target: Callable[..., Any], name: str, tag: Tag) -> None:
             f"reward {name!r} takes a list of completions, but at scope 'sample' it gets one; "
             f"call it `completion`, or declare scope='batch'"
         )
+    _check_first(parameter_of(parameters[0], names), name, tag.scope)
     for p in parameters[1:]:
         _check_parameter(p, name, is_class=isinstance(target, type))
+        if p.kind in POSITIONAL and tag.scope != "sample":
+            _of_one_row(parameter_of(p, names), name, tag.scope)
+
+
+def _check_first(first: Parameter, name: str, scope: Scope) -> None:
+    if _may_be_given(first.annotation, scope):
+        return
+    declared = f"reward {name!r}: {first.name!r} is declared as {first.type_name}, but"
+    if scope != "sample":
+        raise TypeError(
+            f"{declared} at scope {scope!r} it is the list of completions; write "
+            f"`completions: list[Completion]`"
+        )
+    several = ""
+    if _may_be_given(first.annotation, "batch"):
+        several = ", or declare scope='batch' for a list of completions"
+    raise TypeError(
+        f"{declared} it is the completion; write `completion: Completion`, read completion.text, "
+        f"and put inputs after it{several}"
+    )
+
+
+def _may_be_given(annotation: Any, scope: Scope) -> bool:
+    """Whether what is declared may be a completion, or the list that is given at other scopes."""
+    given = Completion if scope == "sample" else list
+    for kind in alternatives(annotation):
+        origin = typing.get_origin(kind) or kind
+        # Any is a class in some Python versions; of a protocol or a variable nothing is known.
+        known = isinstance(origin, type) and not getattr(origin, "_is_protocol", False)
+        if origin is Any or not known:
+            return True
+        if issubclass(given, origin):
+            (inner, *_) = typing.get_args(kind) or (Any,)
+            return scope == "sample" or _may_be_given(inner, "sample")
+    return False
 
 
 def _check_parameter(p: inspect.Parameter, name: str, *, is_class: bool) -> None:

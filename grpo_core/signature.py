@@ -15,6 +15,10 @@ from typing import Any
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
+# Their arguments are no types alone, so str() writes them.
+_OWN_FORMS: tuple[Any, ...] = (typing.Annotated, collections.abc.Callable)
+
+
 @dataclass(frozen=True)
 class Parameter:
     """An input or option of a reward.
@@ -36,12 +40,25 @@ class Parameter:
     @property
     def type_name(self) -> str:
         """The type as a person would write it."""
-        if self.text:
-            return self.text
-        # list[str] is an instance of type for isinstance, in some Python versions.
-        if isinstance(self.annotation, type) and not typing.get_args(self.annotation):
-            return self.annotation.__name__
-        return str(self.annotation).replace("typing.", "").replace("collections.abc.", "")
+        return self.text or _type_text(self.annotation)
+
+
+def _type_text(annotation: Any) -> str:
+    """A type as a person would write it: classes by their own names, without their modules."""
+    if isinstance(annotation, str):
+        return annotation
+    origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in (typing.Union, types.UnionType):
+        return " | ".join(map(_type_text, inner))
+    if isinstance(origin, type) and origin not in _OWN_FORMS:
+        return f"{origin.__name__}[{', '.join(map(_type_text, inner))}]"
+    if annotation is types.NoneType:
+        return "None"
+    if annotation is ...:
+        return "..."
+    if isinstance(annotation, type) and not inner:
+        return annotation.__name__
+    return str(annotation).replace("typing.", "").replace("collections.abc.", "")
 
 
 def parameter_of(p: inspect.Parameter, names: dict[str, Any]) -> Parameter:
@@ -193,15 +210,17 @@ def _starred(p: inspect.Parameter) -> str:
 
 
 class _AsWritten(str):
-    """An annotation kept as text, which a signature shows without quotes."""
+    """The text of an annotation, which a signature shows without quotes."""
 
     __slots__ = ()
     __repr__ = str.__str__
 
 
 def _written(parameters: list[inspect.Parameter]) -> str:
-    texts = {p.name: _AsWritten(p.annotation) for p in parameters if isinstance(p.annotation, str)}
-    shown = [p.replace(annotation=texts.get(p.name, p.annotation)) for p in parameters]
+    shown = [
+        p if p.annotation is p.empty else p.replace(annotation=_AsWritten(_type_text(p.annotation)))
+        for p in parameters
+    ]
     return str(inspect.Signature(shown))[1:-1]
 
 

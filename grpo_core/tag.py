@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
+from numbers import Real
 from typing import Any, Literal, get_args
 
 from grpo_core.completion import Completion
@@ -112,7 +113,9 @@ def _or(words: Sequence[str]) -> str:
 def checked_range(value: object, where: str) -> Range:
     """Two finite numbers in order; anything else is a ValueError."""
     try:
-        low, high = map(float, value)  # type: ignore[call-overload]  # anything else raises
+        ends = list(value)  # type: ignore[call-overload]  # anything else raises
+        numbers = all(isinstance(e, Real) and not isinstance(e, bool) for e in ends)
+        low, high = map(float, ends if numbers else ())
     except (TypeError, ValueError):
         low = high = math.nan
     if not (math.isfinite(low) and math.isfinite(high) and low < high):

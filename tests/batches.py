@@ -12,6 +12,7 @@ from typing import Any
 
 from grpo_core.completion import Completion
 from grpo_core.outcome import Outcome
+from grpo_core.scoring.abandoned import Owner
 from grpo_core.scoring.calls import Call, Callee
 from grpo_core.scoring.done import Done, Running
 from grpo_core.scoring.pacing import Pacer
@@ -48,7 +49,12 @@ class Batch:
         self._results: queue.SimpleQueue[list[Done]] = queue.SimpleQueue()
         of = calls(n) if isinstance(n, int) else n
         self.running = run(
-            attempt, of, Policy("thread", **policy), self._results.put, name=name, pacer=pacer
+            attempt,
+            of,
+            Policy("thread", **policy),
+            self._results.put,
+            owner=Owner(name),
+            pacer=pacer,
         )
 
     def done(self) -> list[Done]:

@@ -51,6 +51,7 @@ class PageRun:
         self._site: Path | None = None
         self._root = folder
         self._before = set(sys.modules)
+        self._environment = dict(os.environ)
         # Commands of a clone name files of the repository.
         (folder / "grpo_core").symlink_to(ROOT / "grpo_core", target_is_directory=True)
         monkeypatch.chdir(folder)
@@ -110,7 +111,9 @@ class PageRun:
             assert block.text.splitlines() == [*lines][3:], f"{block.where}: is not the diff"
 
     def forget(self) -> None:
-        """Forgets the modules of the page's files; another test may have some of the names."""
+        """Forgets what the page set and its files' modules; another test may have the names."""
+        os.environ.clear()
+        os.environ.update(self._environment)
         for name in set(sys.modules) - self._before:
             file = getattr(sys.modules[name], "__file__", None) or ""
             if file.startswith(str(self._root)):
@@ -132,7 +135,9 @@ class PageRun:
         source = "\n" * (block.line - 1) + block.text
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
-            exec(compile(source, str(block.page), "exec"), self.names)
+            # Without what this file imports from the future: annotations are as a reader has them.
+            code = compile(source, str(block.page), "exec", dont_inherit=True)
+            exec(code, self.names)
         shown = iter(normal(out.getvalue()))
         for line, expected in print_comments(block):
             pattern = line_pattern(normal(expected)[0], block.markers)
@@ -183,9 +188,11 @@ class PageRun:
             self.folder = (self.folder / words[1]).resolve()
             self._monkeypatch.chdir(self.folder)
             return "", 0
-        if words[0] in (*_SHELL, "pytest"):
+        if words[0] in (*_SHELL, "pytest") or words[:3] == ["python", "-m", "pytest"]:
             if words[0] == "pytest":
-                words = [sys.executable, "-m", *words]
+                words = ["python", "-m", *words]
+            if words[0] == "python":
+                words[0] = sys.executable
             done = subprocess.run(
                 words,
                 cwd=self.folder,

@@ -103,6 +103,13 @@ def places(completions, x: list):
 
 
 @reward
+def prints_past(completion, n_bytes: int):
+    """Prints one long line on the stream that Python began with."""
+    print("x" * n_bytes, file=sys.__stdout__, flush=True)
+    return 1.0
+
+
+@reward
 def sleeps(completion, seconds: float):
     time.sleep(seconds)
     return 1.0

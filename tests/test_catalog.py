@@ -224,8 +224,8 @@ def test_resolve_id_of_the_hub_gets_no_pip_line_but_says_what_to_do_with_a_model
     text = refusal(use)
 
     assert text.endswith(
-        " No model is loaded by its hub id: wrap a reward model in a function or class, see "
-        "docs/how-to/write-a-reward.md"
+        " No model is loaded by its hub id: wrap a reward model in a class, see "
+        "docs/how-to/wrap-a-reward-model.md"
     )
     assert "pip install" not in text
 

@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import sys
+import traceback
 from pathlib import Path
 
 import pytest
@@ -230,6 +231,27 @@ def test_resolve_file_that_leads_nowhere_names_use_and_reason(tmp_path, catalog,
 
     assert repr(use) in said
     assert text in said
+
+
+def test_resolve_signature_that_is_refused_names_the_line_of_its_author_once(tmp_path, catalog):
+    (tmp_path / "bad.py").write_text("from grpo_core import reward\n\n@reward\ndef r(c, *a): ...\n")
+
+    with pytest.raises(UnknownRewardError) as caught:
+        catalog.resolve("bad.py:r", folder=tmp_path)
+
+    assert str(caught.value).endswith(f" ({tmp_path / 'bad.py'}:3)")
+    assert "".join(traceback.format_exception(caught.value)).count("*a declares nothing") == 1
+
+
+def test_resolve_range_of_no_option_is_said_once(tmp_path, catalog):
+    (tmp_path / "bad.py").write_text(
+        "from grpo_core import reward\n@reward(range=lambda n: (0, n))\ndef r(c): ...\n"
+    )
+
+    with pytest.raises(UnknownRewardError) as caught:
+        catalog.resolve("bad.py:r", folder=tmp_path)
+
+    assert "".join(traceback.format_exception(caught.value)).count("which is no option") == 1
 
 
 def test_resolve_file_that_fails_leaves_no_module_behind(tmp_path, catalog):

@@ -162,7 +162,9 @@ def test_section_object_is_taken_as_it_is():
 
 
 def test_weight_negative_is_warned_of_once_with_its_names():
-    with pytest.warns(UserWarning, match="negative weights turn rewards into penalties: b, c"):
+    with pytest.warns(
+        UserWarning, match="negative weights turn rewards into penalties: b, c"
+    ) as said:
         CompositeReward(
             {
                 "a": lengths,
@@ -170,6 +172,7 @@ def test_weight_negative_is_warned_of_once_with_its_names():
                 "c": {"use": lengths, "weight": -0.5},
             }
         )
+    assert [w.filename for w in said] == [__file__]
 
 
 @pytest.mark.parametrize("weight", [float("nan"), float("inf"), -float("inf")])

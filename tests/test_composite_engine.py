@@ -259,6 +259,41 @@ def test_budget_counts_what_failed_and_nothing_that_was_skipped():
         beyond.check_budget(beyond.score(completions))
 
 
+def test_budget_blames_what_held_the_workers_and_not_what_it_held_up(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "import time\n"
+        "from grpo_core import reward\n\n"
+        "@reward(timeout_s=60.0)\n"
+        "def hangs(completion):\n"
+        "    time.sleep(60)\n"
+        "    return 1.0\n\n"
+        "@reward\n"
+        "def right(completion):\n"
+        "    time.sleep(0.02)\n"
+        "    return 1.0\n"
+    )
+    composite = CompositeReward(
+        {"j": "mine.py:hangs", "right": "mine.py:right"},
+        folder=tmp_path,
+        batch_timeout_s=3.0,
+        workers=1,
+        max_failed=0.0,
+    )
+
+    table = composite.score(rows(*"abcdefgh"))
+    composite.close()
+
+    ran, *never = table.outcomes[0]
+    assert ran == Outcome(None, "timed_out", "the batch took longer than 3 s")
+    reason = "not begun when the batch's 3 s were over"
+    assert never == [Outcome(None, "timed_out", reason)] * 7
+    reason += "; the workers were busy with reward 'j'"
+    assert table.outcomes[1][7] == Outcome(None, "timed_out", reason, held_up=True)
+    with pytest.raises(RewardError, match=r"reward 'j' .* on 8 of 8") as caught:
+        composite.check_budget(table)
+    assert "'right'" not in str(caught.value)
+
+
 def test_budget_leaves_shadows_alone():
     composite = CompositeReward(
         {"right": {"use": correct, "shadow": True}, "a": starts_with_a}, max_failed=0.0

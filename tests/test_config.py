@@ -152,7 +152,7 @@ def test_read_all_problems_are_counted_under_the_files_name(file):
         ("[plugins]\nblok = ['a']\n", "plugins.blok: unknown key. Did you mean 'block'?"),
         ("[plugins]\nblock = 'a'\n", "plugins.block: Input should be a valid list, got 'a'"),
         ("[plugins]\nallow = [1]\n", "plugins.allow.0: Input should be a valid string, got 1"),
-        ("[run]\ndir = ''\n", "run.dir: String should have at least 1 character, got ''"),
+        ("[run]\ndir = ''\n", "run.dir: expected a text that is not empty, got ''"),
         ("[run]\ndir = 5\n", "run.dir: Input should be a valid string, got 5"),
         ("[run]\n", "run.dir: is missing"),
         ("[record]\ncompletions = 'all'\n", "record: is not supported yet; leave it out"),

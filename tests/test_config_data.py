@@ -36,7 +36,7 @@ def test_read_fault_of_the_evaluation_is_named(file, text, problem):
         ("limit = 0", "data.limit: Input should be greater than or equal to 1, got 0"),
         ("limit = 1.5", "data.limit: Input should be a valid integer, got 1.5"),
         ("seed = -1", "data.seed: Input should be greater than or equal to 0, got -1"),
-        ("split = ''", "data.split: String should have at least 1 character, got ''"),
+        ("split = ''", "data.split: expected a text that is not empty, got ''"),
         ("name = 5", "data.name: Input should be a valid string, got 5"),
         ("fraction = 0.1", "data.fraction: unknown key."),
         ("system = ''", "data.system: expected a text; leave it out for no system message, got ''"),

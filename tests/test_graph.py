@@ -39,7 +39,7 @@ def test_chain_of_inputs_and_gates_is_no_circle():
 @pytest.mark.parametrize(
     ("tables", "path"),
     [
-        ({"a": reads("a")}, ["a", "a"]),
+        ({"a": {"requires": {"a": 0.5}}}, ["a", "a"]),
         ({"a": {"requires": {"b": 0.5}}, "b": {"requires": {"a": 0.5}}}, ["a", "b", "a"]),
         ({"x": {}, "a": reads("b"), "b": reads("c"), "c": reads("a")}, ["a", "b", "c", "a"]),
         ({"a": reads("b"), "b": reads("c"), "c": {"requires": {"b": 1}}}, ["b", "c", "b"]),
@@ -85,3 +85,8 @@ def test_reading_what_does_not_run_is_refused(tie):
 
 def test_reading_what_runs_more_often_is_fine():
     assert problems(a={"shadow": True}, b={"requires": {"a": 0.5}, "modes": ["eval"]}) == []
+
+
+def test_reward_that_reads_itself_is_told_once_where_it_is_bound():
+    # plan_inputs says it: the reward is not among the others that an input may name.
+    assert problems(a=reads("a")) == []

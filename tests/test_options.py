@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Optional
 
 import pytest
+from pydantic import Field
 
 from grpo_core import reward
 from grpo_core.completion import Completion
@@ -343,3 +344,20 @@ def test_build_dataclass_factory_default_is_not_shared():
     build(info, {}).function(Completion(""))
 
     assert build(info, {}).function(Completion("")) == 1
+
+
+def test_check_options_short_list_or_text_is_told_in_plain_words():
+    def r(
+        completion,
+        *,
+        names: Annotated[list[str], Field(min_length=2)],
+        word: Annotated[str, Field(min_length=1)],
+    ):
+        return 1.0
+
+    found = check_options(info_of(reward(r)), {"names": ["a"], "word": ""})[1]
+
+    assert [p.message.partition(" (")[2] for p in found] == [
+        "expected at least 2 entries)",
+        "expected a text that is not empty)",
+    ]

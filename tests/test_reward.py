@@ -337,13 +337,88 @@ def test_refused_signature_is_shown_with_what_each_parameter_was_taken_for(sourc
     assert refused(f"@reward\n{source}").endswith(text)
 
 
-def test_list_input_of_a_batch_reward_that_is_no_list_shows_the_signature():
-    @reward(scope="batch")
-    def r(completions, answer: str):
-        return []
+@pytest.mark.parametrize(
+    ("signature", "declared"),
+    [
+        ("completion: str", "str"),
+        ("answer: str", "str"),
+        ("c: 'dict | None'", "dict | None"),
+        ("c: int", "int"),
+        ("c: list[Completion]", "list[Completion]"),
+        ("c: dict[str, str]", "dict[str, str]"),
+    ],
+)
+def test_first_parameter_that_is_declared_as_no_completion_is_refused(signature, declared):
+    text = refused(f"from grpo_core import Completion\n@reward\ndef r({signature}): pass")
 
+    assert f"is declared as {declared}, but it is the completion; write " in text
+    assert "`completion: Completion`, read completion.text, and put inputs after it" in text
+    assert ("scope='batch'" in text) == declared.startswith("list")
+
+
+def test_first_parameter_of_a_class_that_is_declared_as_no_completion_is_refused():
+    text = refused("@reward\nclass R:\n def __call__(self, text: str): pass")
+
+    assert "'text' is declared as str, but it is the completion" in text
+
+
+@pytest.mark.parametrize("scope", ["batch", "group"])
+@pytest.mark.parametrize("declared", ["Completion", "str", "list[str]", "dict"])
+def test_first_parameter_that_is_declared_as_no_list_of_completions_is_refused(scope, declared):
+    text = refused(
+        f"from grpo_core import Completion\n@reward(scope={scope!r})\ndef r(c: {declared}): pass"
+    )
+
+    assert f"'c' is declared as {declared}, but at scope {scope!r} it is the list of" in text
+    assert "write `completions: list[Completion]`" in text
+
+
+@pytest.mark.parametrize(
+    ("scope", "declared"),
+    [
+        ("sample", "Completion"),
+        ("sample", "'Completion | None'"),
+        ("sample", "object"),
+        ("sample", "typing.Any"),
+        ("sample", "'defined_later'"),
+        ("sample", "typing.Annotated[Completion, 'the text']"),
+        ("sample", "T"),
+        ("sample", "HasText"),
+        ("batch", "list[Completion]"),
+        ("batch", "list"),
+        ("batch", "'Sequence[Completion]'"),
+        ("batch", "typing.Any"),
+        ("group", "list[T]"),
+        ("group", "list['defined_later']"),
+    ],
+)
+def test_first_parameter_that_may_be_the_completion_is_accepted(scope, declared):
+    namespace = {"reward": reward}
+    exec(
+        "import typing\nfrom grpo_core import Completion\nT = typing.TypeVar('T')\n"
+        "class HasText(typing.Protocol):\n text: str\n"
+        f"@reward(scope={scope!r})\ndef r(c: {declared}): pass",
+        namespace,
+    )
+
+    assert info_of(namespace["r"]).inputs == ()
+
+
+def test_refused_signature_names_classes_without_their_modules():
+    text = refused(
+        "import pathlib\nfrom grpo_core import Completion\n"
+        "@reward\ndef r(c: Completion, a: list[pathlib.Path | None], *rest): pass"
+    )
+
+    assert ". Read as r(c: Completion, a: list[Path | None], *rest): c is" in text
+
+
+def test_list_input_of_a_batch_reward_that_is_no_list_shows_the_signature():
     with pytest.raises(TypeError) as caught:
-        info_of(r)
+
+        @reward(scope="batch")
+        def r(completions, answer: str):
+            return []
 
     assert str(caught.value).endswith(
         "write list[str]. Read as r(completions, answer: str): completions is the completion, "
@@ -365,9 +440,11 @@ def test_list_input_of_a_batch_reward_that_is_no_list_shows_the_signature():
         ("environments", "not available"),
         ("image", "not available"),
         ("images", "not available"),
+        ("self", "a call gives inputs by name"),
+        ("group_size", "read completion.group_size"),
     ],
 )
-def test_reward_input_with_a_name_of_trl_is_refused_with_advice(name, advice):
+def test_reward_input_with_a_name_that_means_something_else_is_refused_with_advice(name, advice):
     text = refused(f"@reward\ndef r(c, {name}): pass")
 
     assert f"an input cannot be called {name!r}" in text
@@ -387,7 +464,20 @@ def test_reward_unknown_argument_is_refused():
 
 
 @pytest.mark.parametrize(
-    "bad", ["(1, 0)", "(0, 0)", "(0,)", "(0, 1, 2)", "5", "(0, float('inf'))", "(float('nan'), 1)"]
+    "bad",
+    [
+        "(1, 0)",
+        "(0, 0)",
+        "(0,)",
+        "(0, 1, 2)",
+        "5",
+        "(0, float('inf'))",
+        "(float('nan'), 1)",
+        "(0, '1')",
+        "'01'",
+        "(False, 1)",
+        "None",
+    ],
 )
 def test_reward_range_that_is_none_is_refused(bad):
     text = refused(f"@reward(range={bad})\ndef r(c): pass", ValueError)

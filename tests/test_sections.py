@@ -111,7 +111,7 @@ def test_reward_section_written_to_a_run_is_read_back_the_same(lines):
         ("requires = { format = 'yes' }", "requires.format: Input should be a valid number"),
         ("otherwise = 'low'", "otherwise: Input should be a valid number, got 'low'"),
         ("shadow = 1", "shadow: Input should be a valid boolean, got 1"),
-        ("modes = []", "modes: List should have at least 1 item"),
+        ("modes = []", "modes: expected at least 1 entry, got []"),
         ("modes = 'train'", "modes: Input should be a valid list, got 'train'"),
         ("modes = ['test']", "modes.0: Input should be 'train' or 'eval', got 'test'"),
         ("isolation = 'fork'", "isolation: Input should be 'inline', 'thread' or 'process', got"),

@@ -46,6 +46,10 @@ def test_annotation_class_is_kept_and_named(first_input):
         ("list[str]", "list[str]"),
         ("int | None", "int | None"),
         ("typing.Any", "Any"),
+        ("typing.Optional[int]", "int | None"),
+        ("dict[str, list[Completion]]", "dict[str, list[Completion]]"),
+        ("tuple[int, ...]", "tuple[int, ...]"),
+        ("typing.Callable[[int], str]", "Callable[[int], str]"),
         ("typing.Literal['a', 'b']", "Literal['a', 'b']"),
     ],
 )

@@ -17,7 +17,8 @@ from grpo_core.bulk.job import (
     refuse_without_groups,
 )
 from grpo_core.bulk.sources import Source, open_source
-from grpo_core.errors import ConfigError, DataError, listed
+from grpo_core.bulk.types import type_problems
+from grpo_core.errors import ConfigError, DataError, counted, listed
 from grpo_core.outcome import Outcome
 from grpo_core.record import to_json
 from grpo_core.scoring.tagged import TaggedReward
@@ -40,13 +41,16 @@ def explain(job: Job, number: int) -> dict[str, Any]:
     Raises:
         DataError: There is no such row, or it cannot be used; where others are needed, any row
             of the file.
-        ConfigError: A reward needs a column that the row does not have, or groups.
+        ConfigError: A reward needs a column that the row does not have, one of another type, or
+            groups.
     """
     source = open_source(job.data)
     located = next(source.rows(number), None)
     if located is None:
         n_rows = sum(1 for _ in source.rows())
-        raise DataError(f"{job.data} has no row {number}; its {n_rows} rows are counted from 0")
+        raise DataError(
+            f"{job.data} has no row {number}; it has {counted(n_rows, 'row')}, counted from 0"
+        )
     batch = Chunk([located], [])
     i = 0
     sees_others = any(e.scope != "sample" for e in job.composite.entries)
@@ -59,7 +63,9 @@ def explain(job: Job, number: int) -> dict[str, Any]:
             f"{job.data}, {located.where} has no column {job.columns.completion!r}; columns are "
             f"{listed(located.row)}. Name the column with --completion-column"
         )
-    if problems := job.composite.check_columns(located.row):
+    problems = job.composite.check_columns(located.row)
+    problems = problems or type_problems(job.composite, [located])
+    if problems:
         raise ConfigError(problems, f"{job.data}, {located.where}")
     completions = completions_of(source, batch, job.columns)
     table = _row(job.composite.score(completions), i)

@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from time import monotonic
 from typing import Any, Literal, NamedTuple
@@ -28,9 +29,11 @@ from grpo_core.bulk.check import (
 from grpo_core.bulk.output import Output
 from grpo_core.bulk.sources import Located, ParquetSource, Source, open_source
 from grpo_core.bulk.summary import RewardTally, Tally
+from grpo_core.bulk.types import type_problems
 from grpo_core.completion import Completion
 from grpo_core.composite import CompositeReward
 from grpo_core.errors import ConfigError, DataError
+from grpo_core.looking import ROWS
 from grpo_core.outcome import Outcome
 from grpo_core.record import file_sha256, to_json
 from grpo_core.scoring.checks import UNBOUNDED
@@ -98,7 +101,8 @@ def score_file(job: Job, progress: Progress) -> dict[str, Any]:
     Raises:
         DataError: A row cannot be used, or the scores cannot be written. What was scored stays in
             the partial file only where it can be resumed.
-        ConfigError: A reward needs a column that the file does not have.
+        ConfigError: A reward needs a column that the file does not have, or its first rows hold
+            values of another type.
         MissingExtraError: A file is parquet, and pyarrow is not installed.
     """
     if job.out is None and job.resume:
@@ -128,6 +132,8 @@ def score_file(job: Job, progress: Progress) -> dict[str, Any]:
             raise ConfigError(problems, str(job.data))
         if facts.group is None:
             refuse_without_groups(job)
+        if problems := type_problems(job.composite, list(islice(source.rows(), ROWS))):
+            raise ConfigError(problems, str(job.data))
     except BaseException:
         if output is not None:
             output.close() if output.n_rows else output.discard()
@@ -306,6 +312,8 @@ def _totals(
     """Totals and, with groups, advantages of the rows."""
     if not sizes:
         return composite.totals(table, 1), None
+    if not composite.counted:  # shadows alone: there is nothing to compare
+        return composite.totals(table, 1), np.zeros(table.n_rows)
     totals, advantages = np.empty(table.n_rows), np.empty(table.n_rows)
     start = 0
     first = 0

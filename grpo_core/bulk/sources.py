@@ -75,7 +75,8 @@ def open_source(path: Path) -> Source:
         MissingExtraError: It is parquet, and pyarrow is not installed.
     """
     try:
-        regular = stat.S_ISREG(path.stat().st_mode)
+        mode = path.stat().st_mode
+        regular = stat.S_ISREG(mode)
         if regular:  # opening a pipe would wait for its other end
             with path.open("rb") as file:
                 start = file.read(4)
@@ -85,6 +86,8 @@ def open_source(path: Path) -> Source:
         raise DataError(f"data file {path} cannot be read: {exc.strerror}") from exc
     except ValueError as exc:  # a NUL in the name
         raise DataError(f"there is no data file {str(path)!r}: {exc}") from exc
+    if stat.S_ISDIR(mode):
+        raise DataError(f"data file {path} is a folder; name a file in it")
     if not regular:
         raise DataError(f"data file {path} is no regular file, which is read more than once")
     if path.suffix == ".parquet":

@@ -17,7 +17,7 @@ import typer
 import grpo_core
 from grpo_core.cli import check, demo, new, plugins, score, train
 from grpo_core.cli.output import LostOutputError, exit_code_of, guard_stdout, let_go, say_error
-from grpo_core.errors import GrpoError
+from grpo_core.errors import GrpoError, RewardError
 
 # Set it to see where an error came from.
 TRACEBACK_VARIABLE = "GRPO_CORE_TRACEBACK"
@@ -57,7 +57,10 @@ def _root(
 
 
 def main() -> None:
-    """Runs `grpo`; what grpo-core raises on purpose becomes a message and exit code 2."""
+    """Runs `grpo`; what grpo-core raises on purpose becomes a message and exit code 2.
+
+    Exit code 1 where a reward stopped it.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A name that the terminal's encoding lacks must not end a command.
@@ -69,7 +72,7 @@ def main() -> None:
         say_error(str(exc))
         if os.environ.get(TRACEBACK_VARIABLE):
             traceback.print_exception(exc)
-        sys.exit(2)
+        sys.exit(1 if isinstance(exc, RewardError) else 2)
     except LostOutputError as exc:
         sys.exit(exit_code_of(exc))
     except KeyboardInterrupt:

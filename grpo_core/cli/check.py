@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from grpo_core.errors import ConfigError, GrpoError, MissingExtraError, Problem
+from grpo_core.errors import ConfigError, GrpoError, MissingExtraError, Problem, counted
 
 if TYPE_CHECKING:
     from grpo_core.preflight import Report
@@ -124,7 +124,7 @@ def as_text(config: Path, draft: Draft | None, report: Report) -> str:
     rows, eval_rows = _n_rows(report)
     if rows is not None:
         held = "" if eval_rows is None else f", {eval_rows} for evaluation"
-        lines.append(f"data: {rows} rows{held}")
+        lines.append(f"data: {counted(rows, 'row')}{held}")
     if draft is not None and draft.rewards:
         used = ", ".join(f"{name} ({section.use})" for name, section in draft.rewards.items())
         lines.append(f"rewards: {used}")

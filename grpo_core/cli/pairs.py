@@ -15,7 +15,12 @@ from grpo_core.reward import Parameter
 def read_pairs(
     texts: Sequence[str], flag: str, declared: Sequence[Parameter], problems: list[Problem]
 ) -> dict[str, Any]:
-    """Reads name=value texts; a value is read as JSON where the declared type is no text."""
+    """Reads name=value texts; a value is read as JSON where the declared type is no text.
+
+    An option without a type is read as JSON too, as a config would have a number; an input without
+    one is a text, as most columns are.
+    """
+    untyped_is_text = flag != "--option"
     parameters = {p.name: p for p in declared}
     pairs: dict[str, Any] = {}
     for text in texts:
@@ -25,27 +30,32 @@ def read_pairs(
         elif name in pairs:
             problems.append(Problem(flag, f"{name!r} is given twice"))
         else:
-            pairs[name] = _value(value, parameters.get(name))
+            pairs[name] = _value(value, parameters.get(name), untyped_is_text)
     return pairs
 
 
-def _value(text: str, parameter: Parameter | None) -> Any:
+def _value(text: str, parameter: Parameter | None, untyped_is_text: bool) -> Any:
     """The text itself where the type takes it, else what it says as JSON, else the text again.
 
-    Without a type the default's counts; without either it is a text, as most columns are.
+    Without a type the default's counts.
     """
     if parameter is None:
         return text
     if parameter.annotation is Any:
         if parameter.default is None:
-            return text
+            return text if untyped_is_text else _from_json(text)
         parameter = replace(parameter, annotation=type(parameter.default))
     made, wrong = convert(parameter, text)
     if not wrong and isinstance(made, str):
         return text
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return text  # a path or an enum, or wrong: the checks name what was expected
+    value = _from_json(text)
     # A folder may be called 1, where a number is no path.
     return text if not wrong and convert(parameter, value)[1] else value
+
+
+def _from_json(text: str) -> Any:
+    """What the text says as JSON, or the text: a path, a name, or wrong, which checks tell."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text

@@ -68,7 +68,7 @@ def plugins(
     if as_json:
         typer.echo(json.dumps(described, indent=2))
     else:
-        _print_table(catalog.plugins)
+        _print_plugins(catalog.plugins)
     if strict and catalog.broken():
         raise typer.Exit(1)
 
@@ -169,11 +169,26 @@ def _json_or_repr(value: Any) -> Any:
     return value
 
 
-def _print_table(found: list[Plugin]) -> None:
+def _print_plugins(found: list[Plugin]) -> None:
     console = Console()
     if not found:
         console.print("No reward plugins are installed.")
         return
+    if console.is_terminal:
+        console.print(_table(found))
+    else:  # a program reads it: every line says all of its reward
+        cells = [(p.label, *row, p.state) for p in found for row in _rows(p, "-")]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        for row in cells:
+            padded = (c.ljust(w) for c, w in zip(row, widths, strict=True))
+            console.print(Text("  ".join(padded).rstrip()), soft_wrap=True)
+    for plugin in found:
+        if plugin.reason:
+            line = Text(f"{plugin.entry} of {plugin.label}: {plugin.state}: {plugin.reason}")
+            console.print(line, soft_wrap=True)
+
+
+def _table(found: list[Plugin]) -> Table:
     table = Table(box=box.SIMPLE, pad_edge=False)
     table.add_column("distribution", overflow="fold")
     table.add_column("entry/reward(inputs)", overflow="fold")
@@ -181,15 +196,16 @@ def _print_table(found: list[Plugin]) -> None:
     table.add_column("state", no_wrap=True)
     for plugin in found:
         state = Text(plugin.state, style=_STYLES.get(plugin.state, "red"))
-        rows = [(_call_text(plugin, i), _range_text(i)) for i in plugin.rewards.values()]
-        for i, (call, bounds) in enumerate(rows or [(plugin.entry, "")]):
+        for i, (call, bounds) in enumerate(_rows(plugin, "")):
             first = [Text(plugin.label), state] if i == 0 else [Text(), Text()]
             table.add_row(first[0], Text(call), Text(bounds), first[1])
-    console.print(table)
-    for plugin in found:
-        if plugin.reason:
-            line = Text(f"{plugin.entry} of {plugin.label}: {plugin.state}: {plugin.reason}")
-            console.print(line, soft_wrap=True)
+    return table
+
+
+def _rows(plugin: Plugin, no_range: str) -> list[tuple[str, str]]:
+    """Call and range of each reward; the entry alone of a plugin without any."""
+    rows = [(_call_text(plugin, i), _range_text(i)) for i in plugin.rewards.values()]
+    return rows or [(plugin.entry, no_range)]
 
 
 def _call_text(plugin: Plugin, info: RewardInfo) -> str:

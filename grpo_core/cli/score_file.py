@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,10 @@ from grpo_core.bulk.job import Job, Progress, Scale, score_file
 from grpo_core.bulk.summary import bars
 from grpo_core.catalog import Catalog
 from grpo_core.cli.pairs import read_pairs
-from grpo_core.composite import CompositeReward
+from grpo_core.composite import PENALTIES, CompositeReward
+from grpo_core.config import penalties
 from grpo_core.discovery import PluginFilter
-from grpo_core.errors import ConfigError, Problem
+from grpo_core.errors import ConfigError, Problem, RewardError
 from grpo_core.reader import read_draft
 from grpo_core.sections import PluginsSection, ScoringSection
 
@@ -77,9 +79,11 @@ def score_rows(call: Call, row: int | None, *, as_json: bool) -> None:
                 with _progress() as progress:
                     shown = score_file(job, progress)
             except KeyboardInterrupt:
-                if call.out is not None and Path(f"{call.out}.partial").exists():
-                    typer.echo(f"stopped; --resume goes on with {call.out}.partial", err=True)
+                if left := _left(call):
+                    typer.echo(left, err=True)
                 raise
+            except RewardError as exc:
+                raise RewardError("\n".join(filter(None, (str(exc), _left(call))))) from exc
     if as_json:
         typer.echo(json.dumps(shown, ensure_ascii=False))
     else:
@@ -87,6 +91,13 @@ def score_rows(call: Call, row: int | None, *, as_json: bool) -> None:
             typer.echo(line)
     if any(r.get("fault") or r.get("faults") for r in shown["rewards"].values()):
         raise typer.Exit(1)
+
+
+def _left(call: Call) -> str:
+    """How to go on with what was scored before the stop; "" if nothing is there."""
+    if call.out is None or not Path(f"{call.out}.partial").exists():
+        return ""
+    return f"stopped; --resume goes on with {call.out}.partial"
 
 
 def _from_name(call: Call) -> Job:
@@ -124,15 +135,20 @@ def _from_config(call: Call) -> Job:
     catalog = Catalog(call.chosen.with_lists(listed.allow, listed.block))
     composite = None
     if draft.rewards:
+        for warning in penalties(draft.rewards):
+            typer.echo(f"warning: {warning}", err=True)
         try:
-            composite = CompositeReward(
-                draft.rewards,
-                catalog=catalog,
-                folder=draft.source.parent,
-                batch_timeout_s=limits.batch_timeout_s,
-                workers=limits.workers,
-                memory_mb=limits.memory_mb,
-            )
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message=PENALTIES)
+                composite = CompositeReward(
+                    draft.rewards,
+                    catalog=catalog,
+                    folder=draft.source.parent,
+                    batch_timeout_s=limits.batch_timeout_s,
+                    workers=limits.workers,
+                    memory_mb=limits.memory_mb,
+                    for_training=False,
+                )
         except ConfigError as exc:
             problems += exc.problems
     if problems or composite is None:
@@ -186,16 +202,19 @@ def _own_words(call: Call) -> Iterator[None]:
     except ConfigError as exc:
         if call.name.endswith(".toml"):
             raise
-        problems = [_in_flags(p) for p in exc.problems]
+        constants = {text.partition("=")[0] for text in call.inputs}
+        problems = [_in_flags(p, constants) for p in exc.problems]
         raise ConfigError(problems, exc.source) from exc
 
 
-def _in_flags(problem: Problem) -> Problem:
+def _in_flags(problem: Problem, constants: Collection[str]) -> Problem:
     message = problem.message
-    for kind, flag in ((".options", "--option"), (".inputs.", "--input")):
+    for kind, flag in ((".options", "--option"), (".inputs", "--input-column")):
         before, found, rest = problem.where.partition(kind)
         if found and before.startswith("rewards."):
             name = rest.removeprefix(".")
+            if kind == ".inputs" and name.partition("[")[0] in constants:
+                flag = "--input"
             hint = f'inputs = {{ {name} = "<column>" }}'
             message = message.replace(hint, f"--input-column {name}=COLUMN")
             return Problem(f"{flag} {name}".strip(), message)

@@ -23,13 +23,15 @@ def train(
 ) -> None:
     """Train as a config file says.
 
-    Exit code: 0 when trained, 1 if a reward stopped the run, 2 if the config is wrong.
+    Exit code: 0 when trained, 1 if a reward stopped the run, 2 if the config is wrong; 130
+    after Ctrl-C and 143 after SIGTERM, with a checkpoint of the last whole step.
     """
     from grpo_core.errors import MissingExtraError, RewardError
     from grpo_core.preflight import chosen_plugins
     from grpo_core.reader import read_draft
 
     try:
+        from grpo_core.training.interrupts import TerminatedError
         from grpo_core.training.run import quiet_libraries, train_run
     except MissingExtraError as exc:
         raise MissingExtraError("grpo train", exc.extra) from None
@@ -38,6 +40,8 @@ def train(
     catalog = chosen_plugins(draft, allow_plugin, block_plugin)
     try:
         done = train_run(draft, catalog, typer.echo)
+    except TerminatedError:
+        raise typer.Exit(143) from None
     except RewardError as exc:
         typer.echo(f"error: {exc}", err=True)
         raise typer.Exit(1) from None

@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from grpo_core.dataset import PROMPT, columns_of, is_chat, template_fields, to_columns, with_prompts
+from grpo_core.dataset import (
+    PROMPT,
+    columns_of,
+    is_chat,
+    nested_columns,
+    template_fields,
+    to_columns,
+    with_prompts,
+)
 from grpo_core.errors import DataError, listed, near
 from grpo_core.files import splits_in
 from grpo_core.looking import ROWS, Sample
@@ -239,4 +247,4 @@ def _sample(loaded: Loaded, section: DataSection) -> Sample:
         )
     except DataError as exc:
         raise DataError(f"{exc}; or name another column with --prompt") from None
-    return Sample(to_columns(rows, place), loaded.places)
+    return Sample(to_columns(rows, place), loaded.places, nested_columns(rows))

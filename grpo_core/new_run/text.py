@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import Any
 
+from grpo_core.errors import counted
 from grpo_core.new_run.data import Data
 from grpo_core.new_run.model import Model
 from grpo_core.new_run.rewards import Chosen, Other
@@ -100,7 +101,9 @@ def _data(data: Data, model: Model, rewards: Sequence[Chosen]) -> list[str]:
         names = ", ".join(toml_value(name) for name in data.others)
         lines.append(f"# {visible(f'A guess; it could also be {names}.')}")
     lines += [*_chat(data, model, rewards), _line("# limit = 100", "only the first rows"), "#"]
-    lines.append(f"# {data.n_rows} rows with these columns, of which the first value is shown:")
+    lines.append(
+        f"# {counted(data.n_rows, 'row')} with these columns, of which the first value is shown:"
+    )
     for column in data.columns[:_MOST]:
         role = "the prompt" if column == data.prompt else ""
         role = "the gold answer, it seems" if column.name == data.gold else role
@@ -133,7 +136,10 @@ def _eval(data: Data, training: Training) -> list[str]:
         rows = [_set("split", data.eval_split, "of [data] path"), _set("limit", 64, "rows")]
     elif training.fraction is None:
         return [
-            _line("# [eval]", f"{training.n_rows} rows are too few to hold some out; other rows:"),
+            _line(
+                "# [eval]",
+                f"too few ({counted(training.n_rows, 'row')}) to hold some out; other rows:",
+            ),
             '# path = "test.jsonl"',
         ]
     else:
@@ -166,6 +172,8 @@ def _reward(one: Chosen, data: Data) -> list[str]:
     if one.info is not None and one.info.options:
         lines.append(f"[rewards.{toml_key(one.name)}.options]")
         lines += map(_option, one.info.options)
+        lines.append("# A reward that is 0 for every completion teaches nothing; to try one:")
+        lines.append(f"# {visible(f'grpo score {one.use} --text TEXT --option name=value')}")
     return lines
 
 

@@ -176,7 +176,7 @@ def _number(value: Any, low: float, high: float) -> tuple[float | None, str]:
         return min(max(number, low), high), ""
     return None, (
         f"{number!r}, outside its range [{low:g}, {high:g}]; return a value inside or declare "
-        f"another range"
+        f"another: @reward(range=(low, high))"
     )
 
 

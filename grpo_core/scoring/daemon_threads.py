@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
-from grpo_core.scoring.abandoned import give_up
+from grpo_core.scoring.abandoned import Owner, give_up
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -23,15 +23,15 @@ class DaemonThreads(ThreadPoolExecutor):
     place is free. Nothing of the base class is used; asyncio insists on it.
     """
 
-    def __init__(self, reward: Callable[[], str], most: int = 32) -> None:
+    def __init__(self, owner: Callable[[], Owner], most: int = 32) -> None:
         """Starts no thread yet.
 
         Args:
-            reward: Name of the reward that a function is submitted for.
+            owner: The reward that a function is submitted for.
             most: Threads at most, without those given up.
         """
         super().__init__(most)
-        self._reward = reward
+        self._owner = owner
         self._most = most
         self._busy = 0
         self._backlog: deque[_Job] = deque()
@@ -39,7 +39,7 @@ class DaemonThreads(ThreadPoolExecutor):
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Runs a function in a thread, now or when one is free."""
-        job = _Job(partial(fn, *args, **kwargs), self._reward(), self._give_up)
+        job = _Job(partial(fn, *args, **kwargs), self._owner(), self._give_up)
         with self._lock:
             self._backlog.append(job)
             self._start_thread()
@@ -76,17 +76,17 @@ class DaemonThreads(ThreadPoolExecutor):
             job.state = "given up"
             self._busy -= 1
             self._start_thread()
-        give_up(job.reward, lambda: not job.done())
+        give_up(job.owner, lambda: not job.done())
 
 
 class _Job(Future[Any]):
     """A function and its result."""
 
     def __init__(
-        self, function: Callable[[], Any], reward: str, give_up: Callable[[_Job], None]
+        self, function: Callable[[], Any], owner: Owner, give_up: Callable[[_Job], None]
     ) -> None:
         super().__init__()
-        self.reward = reward
+        self.owner = owner
         self.state = "waiting"
         self._function = function
         self._give_up = give_up

@@ -127,10 +127,44 @@ class _Run:
             except Empty:
                 break
         n = len(self._batch.completions)
-        for name in [*self._running, *self._waiting]:  # those that were waiting never began
-            self._done[name] = Column([Outcome(None, "timed_out", self._late)] * n, [0.0] * n)
+        for name in self._running:  # it does not even say so
+            self._done[name] = Column([Outcome(None, "timed_out", self._late)] * n, [1.0] * n)
         self._running.clear()
+        for name in list(self._done):
+            self._say_what_never_began(name)
+        for name, task in self._waiting.items():
+            late = [other for other in task.after if other not in self._done or self._ran(other)]
+            never = self._never_began("it waits for", late or list(task.after))
+            self._done[name] = Column([never] * n, [0.0] * n)
         self._waiting.clear()
+
+    def _say_what_never_began(self, name: str) -> None:
+        """Tells cells that no worker was free for from those that ran when the time was over."""
+        column = self._done[name]
+        rows = [
+            i
+            for i, outcome in enumerate(column.outcomes)
+            if outcome.reason == self._late and column.seconds[i] == 0.0
+        ]
+        others = [n for n, c in self._done.items() if n != name and c.in_workers and self._ran(n)]
+        never = self._never_began("the workers were busy with", others if column.in_workers else [])
+        for i in rows:
+            column.outcomes[i] = never
+
+    def _ran(self, name: str) -> bool:
+        """Whether calls of a reward that is done took too long."""
+        column = self._done[name]
+        return any(
+            outcome.status == "timed_out" and seconds > 0.0
+            for outcome, seconds in zip(column.outcomes, column.seconds, strict=True)
+        )
+
+    def _never_began(self, why: str, others: list[str]) -> Outcome:
+        reason = f"not begun when the batch's {self._timeout_s:g} s were over"
+        if others:
+            rewards = "reward" if len(others) == 1 else "rewards"
+            reason += f"; {why} {rewards} {', '.join(map(repr, others))}"
+        return Outcome(None, "timed_out", reason, held_up=bool(others))
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from contextvars import Context, ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from grpo_core.scoring.abandoned import give_up
+from grpo_core.scoring.abandoned import Owner, give_up
 from grpo_core.scoring.daemon_threads import DaemonThreads
 from grpo_core.scoring.ledger import Try
 
@@ -37,12 +37,12 @@ class Work:
     """What a task works for.
 
     Attributes:
-        reward: Name of the reward.
+        owner: The reward.
         one: The try.
         timeout_s: What a step may take at most, as the whole try; None: no limit.
     """
 
-    reward: str
+    owner: Owner
     one: Try
     timeout_s: float | None
 
@@ -67,7 +67,7 @@ class Home:
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
         self.loop.set_task_factory(self._make_task)
-        self.loop.set_default_executor(DaemonThreads(_current_reward))
+        self.loop.set_default_executor(DaemonThreads(_current_owner))
         self.step: tuple[Work, float] | None = None
         self.closing = False
         self._guests: set[Guest] = set()
@@ -160,7 +160,7 @@ class _Watched(Coroutine[Any, Any, Any]):
             self._home.step = None
             seconds = time.monotonic() - since
             if seconds > BLOCKING_S:
-                _warn(self._work.reward, seconds)
+                _warn(self._work.owner.name, seconds)
 
 
 def join(guest: Guest) -> Home:
@@ -177,12 +177,12 @@ def leave(home: Home, guest: Guest) -> None:
         home._guests.discard(guest)
 
 
-def abandon(home: Home, reward: str) -> None:
+def abandon(home: Home, owner: Owner) -> None:
     """Gives up a home that does not answer, and moves its guests.
 
     Args:
         home: The home.
-        reward: Name of the reward to charge, if it is not known who blocks it.
+        owner: The reward to charge, if it is not known who blocks it.
     """
     global _home
     with _lock:
@@ -196,9 +196,9 @@ def abandon(home: Home, reward: str) -> None:
     blocker = None
     if step is not None:
         work, since = step
-        reward, blocker = work.reward, work.one
-        _warn(reward, time.monotonic() - since)
-    give_up(reward, home.runs)
+        owner, blocker = work.owner, work.one
+        _warn(owner.name, time.monotonic() - since)
+    give_up(owner, home.runs)
     home.close()
     for guest in guests:
         guest.move(blocker)
@@ -229,9 +229,9 @@ def _current() -> Home:
     return _home
 
 
-def _current_reward() -> str:
+def _current_owner() -> Owner:
     work = _work.get(None)
-    return work.reward if work else "?"
+    return work.owner if work else _UNKNOWN
 
 
 def _warn(reward: str, seconds: float) -> None:
@@ -260,6 +260,7 @@ def _forget() -> None:
         _home = None
 
 
+_UNKNOWN = Owner("?")
 _work: ContextVar[Work] = ContextVar("grpo_core_work")
 _lock = threading.Lock()
 _home: Home | None = None

@@ -15,6 +15,9 @@ from grpo_core.scoring.done import Done
 
 logger = logging.getLogger("grpo_core")
 
+# Said where no call of a batch was in time: the texts are hardly all to blame.
+_LOADS = "; a reward that loads something at its first call needs a longer timeout_s"
+
 # A chunk should take about this long: long enough that sending it costs little, short enough that
 # the others of a chunk do not wait long behind a slow one.
 _CHUNK_S = 0.05
@@ -73,7 +76,7 @@ class Job:
         self._n_left = len(calls)
         self._ready = deque(range(len(calls)))
         self._retries: deque[int] = deque()
-        self._first_try: dict[int, str] = {}
+        self._first_try: dict[int, tuple[str, float]] = {}
 
     @property
     def is_decided(self) -> bool:
@@ -136,22 +139,25 @@ class Job:
     def was_late(self, index: int, seconds: float) -> None:
         """Notes that a call took longer than it may: it gets a second try, or is timed out."""
         reason = f"took longer than {self.timeout_s:g} s"
-        before = self._second_try(index, reason)
+        before = self._second_try(index, reason, seconds)
         if before is None:
             return
         reason += ", twice" if before == reason else f"; before, {before}"
+        if not any(d and d.outcomes[0].status != "timed_out" for d in self._done):
+            reason += _LOADS
         self.decide(index, [Outcome(None, "timed_out", reason, fault=True)], seconds)
 
     def ended_worker(self, index: int, how: str, seconds: float) -> None:
         """Notes that a worker ended in a call: it gets a second try, or is a fault."""
-        if self._second_try(index, how) is not None:
+        if self._second_try(index, how, seconds) is not None:
             self.decide(index, [fault(how)], seconds)
 
     def fail_rest(self, outcome: Outcome) -> None:
         """Decides all calls that are not decided."""
         for index, done in enumerate(self._done):
             if done is None:
-                self.decide(index, [outcome], 0.0)
+                _, seconds = self._first_try.get(index, ("", 0.0))
+                self.decide(index, [outcome], seconds)
         self._ready.clear()
         self._retries.clear()
 
@@ -164,13 +170,13 @@ class Job:
         except Exception:
             logger.exception("the pool could not hand over what workers computed")
 
-    def _second_try(self, index: int, reason: str) -> str | None:
+    def _second_try(self, index: int, reason: str, seconds: float) -> str | None:
         """Why the first try failed, or None if there was none: then a second one follows."""
-        before = self._first_try.get(index)
-        if before is None:
-            self._first_try[index] = reason
-            self._retries.append(index)
-        return before
+        if index in self._first_try:
+            return self._first_try[index][0]
+        self._first_try[index] = reason, seconds
+        self._retries.append(index)
+        return None
 
     def _message(self, index: int) -> bytes | None:
         """The pickled call; None, and decided, if it cannot be pickled."""

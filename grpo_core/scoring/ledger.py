@@ -149,18 +149,28 @@ class Ledger:
             running = list(self._running)
             for one in running:
                 self._stop(one)
-            for one in [*running, *self._waiting]:
                 self._decide_all(one, Outcome(None, status, reason))
-            for _, _, one in self._later:
-                last = one.failed or fault("")
-                last = replace(
-                    last,
-                    reason=f"{_after(last.reason, one.number - 1)}; {reason} before the next try",
-                )
-                self._decide_all(one, last)
-            self._waiting.clear()
-            self._later.clear()
+            self._end_waiting(status, reason)
             return running
+
+    def refuse(self, reason: str) -> None:
+        """Decides the calls that wait, as `end` does; those that run go on."""
+        with self._lock:
+            self._retries = 0
+            self._end_waiting("timed_out", reason)
+
+    def _end_waiting(self, status: Status, reason: str) -> None:
+        for one in self._waiting:
+            self._decide_all(one, Outcome(None, status, reason))
+        for _, _, one in self._later:
+            last = one.failed or fault("")
+            last = replace(
+                last,
+                reason=f"{_after(last.reason, one.number - 1)}; {reason} before the next try",
+            )
+            self._decide_all(one, last)
+        self._waiting.clear()
+        self._later.clear()
 
     def _stop(self, one: Try) -> bool:
         if one not in self._running:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from grpo_core.outcome import Outcome
-from grpo_core.scoring.abandoned import give_up
+from grpo_core.scoring.abandoned import Brake, Owner, give_up
 from grpo_core.scoring.calls import Call
 from grpo_core.scoring.done import Done, Running
 from grpo_core.scoring.event_loop import Home, Work, abandon, join, leave
@@ -37,7 +37,7 @@ def run_on_loop(
     policy: Policy,
     finished: Callable[[list[Done]], None],
     *,
-    name: str,
+    owner: Owner,
     pacer: Pacer | None = None,
 ) -> Running:
     """Starts the calls and returns at once.
@@ -48,10 +48,10 @@ def run_on_loop(
         calls: What the reward gets, call by call.
         policy: Its concurrency, deadline and retries.
         finished: Called once, from another thread, with what became of each call, in order.
-        name: Name of the reward.
+        owner: The reward.
         pacer: Keeps its rate; shared by its batches.
     """
-    return _Batch(attempt, calls, policy, finished, name, pacer)
+    return _Batch(attempt, calls, policy, finished, owner, pacer)
 
 
 class _Flight:
@@ -73,20 +73,21 @@ class _Batch:
         calls: Sequence[Call],
         policy: Policy,
         finished: Callable[[list[Done]], None],
-        name: str,
+        owner: Owner,
         pacer: Pacer | None,
     ) -> None:
         self._attempt = attempt
         self._concurrency = policy.concurrency
         self._timeout_s = policy.timeout_s
         self._finished = finished
-        self._name = name
+        self._owner = owner
         self._ledger = Ledger(calls, policy, pacer)
+        self._brake = Brake(owner, policy.timeout_s)
         self._flights: dict[Try, _Flight] = {}
         self._home: Home | None = None
         self._cancelled = False
         self._next_fill: asyncio.TimerHandle | None = None
-        threading.Thread(target=self._watch, name=f"grpo-{name}", daemon=True).start()
+        threading.Thread(target=self._watch, name=f"grpo-{owner.name}", daemon=True).start()
 
     def cancel(self, reason: str) -> None:
         """Decides every undecided call now, and cancels the tasks at work."""
@@ -117,7 +118,7 @@ class _Batch:
             stuck = self._stuck()
             # Twice in a row, since a process that was stopped for a while looks stuck once.
             if stuck is not None and stuck is suspect and self._home is not None:
-                abandon(self._home, self._name)
+                abandon(self._home, self._owner)
             suspect = stuck
         self._finished(self._ledger.done)
         if self._home is None:
@@ -125,7 +126,7 @@ class _Batch:
         if self._cancelled:
             self._home.call(self._drop_all_on_loop, self._home)
             if not self._home.answers(ANSWER_S):
-                abandon(self._home, self._name)
+                abandon(self._home, self._owner)
         leave(self._home, self)
 
     def _settle_in(self) -> None:
@@ -156,6 +157,13 @@ class _Batch:
             self._next_fill.cancel()
             self._next_fill = None
         while self._is_open(home) and len(self._flights) < self._concurrency:
+            state = self._brake.state()
+            if state == "wait":
+                self._next_fill = home.loop.call_later(LOOK_S, self._fill_on_loop, home)
+                return
+            if state == "stop":
+                self._ledger.refuse(self._brake.reason())
+                return
             one = self._ledger.take()
             if one is None:
                 return
@@ -163,7 +171,7 @@ class _Batch:
                 self._next_fill = home.loop.call_later(one, self._fill_on_loop, home)
                 return
             flight = self._flights[one] = _Flight(one)
-            work = Work(self._name, one, self._timeout_s)
+            work = Work(self._owner, one, self._timeout_s)
             flight.task = home.start(self._fly(home, flight), work)
 
     def _is_open(self, home: Home) -> bool:
@@ -219,4 +227,4 @@ class _Batch:
 
     def _note_on_loop(self, task: asyncio.Task[None]) -> None:
         if not task.done():  # it ignores that it was cancelled
-            give_up(self._name, lambda: not task.done())
+            give_up(self._owner, lambda: not task.done())

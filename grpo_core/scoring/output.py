@@ -26,6 +26,7 @@ def limit_output() -> None:
             limited, encoding="utf-8", errors="backslashreplace", line_buffering=True
         )
         setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)  # what some loggers and progress bars take
 
 
 class _Limited(io.RawIOBase):

@@ -35,11 +35,13 @@ class Column:
         outcomes: B outcomes.
         seconds: Time spent on each, in seconds.
         n_cached: How many were known from earlier.
+        in_workers: Whether it was scored in worker processes, which rewards share.
     """
 
     outcomes: list[Outcome]
     seconds: list[float]
     n_cached: int = 0
+    in_workers: bool = False
 
 
 Finished = Callable[[Column], None]

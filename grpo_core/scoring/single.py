@@ -14,8 +14,9 @@ from grpo_core.inputs import plan_inputs
 from grpo_core.outcome import Outcome
 from grpo_core.reader import parse_reward
 from grpo_core.reward import RewardInfo
-from grpo_core.scoring.abandoned import abandoned_by_reward, stop_if_calls_hang
+from grpo_core.scoring.abandoned import stop_if_calls_hang
 from grpo_core.scoring.engine import Task, run_tasks
+from grpo_core.scoring.given import GivenInputs
 from grpo_core.scoring.groups import groups_of
 from grpo_core.scoring.make import make_tagged
 from grpo_core.scoring.policy import Policy
@@ -62,9 +63,11 @@ class SingleReward:
         self.name = resolved.name
         info = resolved.info
         self._runner: TaggedReward | TrlFunction
+        self._given: GivenInputs | None = None
         if info is None:
             if section.options:
-                raise ConfigError(f"{self.name!r} is an untagged function and takes no options")
+                text = f"{self.name!r} is an untagged function and takes no options"
+                raise _refused(self.name, [Problem("options", text)])
             policy, problems = policy_of_function(
                 section, is_async=is_async(resolved.target), where=""
             )
@@ -76,8 +79,9 @@ class SingleReward:
             )
             if made is not None:
                 self._runner = made
+                self._given = GivenInputs(info, plan)
         if problems:
-            raise ConfigError(problems)
+            raise _refused(self.name, problems)
 
     def __call__(self, completion: object, **inputs: Any) -> Outcome:
         """Scores one completion.
@@ -87,7 +91,7 @@ class SingleReward:
             **inputs: The reward's inputs, by name; `prompt` may be given too.
 
         Raises:
-            ConfigError: An input is missing or unknown.
+            ConfigError: An input is missing, unknown or of another type than declared.
         """
         return self._scored([completion], {name: [value] for name, value in inputs.items()}, None)[
             0
@@ -113,9 +117,10 @@ class SingleReward:
             B outcomes, in order.
 
         Raises:
-            ConfigError: An input is missing, unknown, or not B long; or groups are not whole.
-            RewardError: A cell failed, and `on_error` is "raise"; or three late calls in threads
-                still run.
+            ConfigError: An input is missing, unknown, not B long or of another type than declared;
+                or groups are not whole.
+            RewardError: A cell failed, and `on_error` is "raise"; or three late calls of it still
+                run in threads.
         """
         return self._scored(completions, inputs, group_size)
 
@@ -159,7 +164,9 @@ class SingleReward:
             _made(completion, {name: values[i] for name, values in columns.items()})
             for i, completion in enumerate(completions)
         ]
-        stop_if_calls_hang(abandoned_by_reward())
+        if self._given is not None and (wrong := self._given.problems(made)):
+            raise ConfigError(wrong, f"the call of {self.name!r}")
+        stop_if_calls_hang([self._runner.owner])
         groups = groups_of(made, group_size) or (range(len(made)),)
         column = run_tasks({self.name: Task(self._runner)}, Batch(made, groups))[self.name]
         failed = [i for i, o in enumerate(column.outcomes) if o.status == "failed"]
@@ -176,6 +183,12 @@ class SingleReward:
         """Ends what the reward holds in this process; the next call opens it again."""
         if isinstance(self._runner, TaggedReward):
             self._runner.callee.close()
+
+
+def _refused(name: str, problems: Sequence[Problem]) -> ConfigError:
+    """The error of a call of `load_reward`; the settings are its arguments, in no section."""
+    plain = [Problem(p.where.removeprefix("."), p.message) for p in problems]
+    return ConfigError(plain, f"the call of load_reward for {name!r}")
 
 
 def input_problems(
@@ -239,11 +252,12 @@ def load_reward(
             f"load_reward got an unexpected argument {unknown[0]!r}.{near(unknown[0], SETTINGS)}"
         )
     if options is not None and not isinstance(options, Mapping):
-        raise ConfigError(f"options: expected a dict by name, got {options!r}")
+        text = f"expected a dict by name, got {options!r}"
+        raise ConfigError([Problem("options", text)], "the call of load_reward")
     catalog = Catalog() if catalog is None else catalog
     resolved = catalog.resolve(use, folder=folder, bare=True)
     problems: list[Problem] = []
     section = parse_reward({"use": use, "options": options or {}, **settings}, "", problems)
     if section is None or problems:
-        raise ConfigError(problems, f"the call of load_reward for {resolved.name!r}")
+        raise _refused(resolved.name, problems)
     return SingleReward(resolved, section, catalog)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ from grpo_core.completion import Completion
 from grpo_core.copying import own_copy
 from grpo_core.inputs import InputPlan
 from grpo_core.outcome import Outcome
+from grpo_core.scoring.abandoned import Owner
 from grpo_core.scoring.cache import OutcomeCache, key_of
 from grpo_core.scoring.calls import Call, Callee
 from grpo_core.scoring.done import Done, Running
@@ -73,6 +75,11 @@ class TaggedReward:
     cache: OutcomeCache = field(default_factory=OutcomeCache)
     pool: Pool | None = None
 
+    @cached_property
+    def owner(self) -> Owner:
+        """Whose its calls are."""
+        return Owner(self.name)
+
     @property
     def low(self) -> float:
         """Lowest value it may return."""
@@ -114,10 +121,10 @@ class TaggedReward:
         callee, policy = self.callee, self.policy
         if self.is_async:
             return run_on_loop(
-                callee.attempt_async, work.calls, policy, report, name=self.name, pacer=self.pacer
+                callee.attempt_async, work.calls, policy, report, owner=self.owner, pacer=self.pacer
             )
         return run_in_threads(
-            callee.attempt, work.calls, policy, report, name=self.name, pacer=self.pacer
+            callee.attempt, work.calls, policy, report, owner=self.owner, pacer=self.pacer
         )
 
     def _run_samples(self, batch: Batch, results: Results) -> Column:
@@ -154,7 +161,8 @@ class TaggedReward:
 
     def _work(self, batch: Batch, results: Results) -> _Work:
         n = len(batch.completions)
-        column = Column([_UNDECIDED] * n, [0.0] * n)
+        in_workers = self.policy.isolation == "process"
+        column = Column([_UNDECIDED] * n, [0.0] * n, in_workers=in_workers)
         work = _Work(column, [], [], {}, {})
         inputs: dict[int, dict[str, Any]] = {}
         for i, completion in enumerate(batch.completions):

@@ -13,12 +13,15 @@ import time
 from collections.abc import Callable, Sequence
 
 from grpo_core.outcome import Outcome
-from grpo_core.scoring.abandoned import give_up
+from grpo_core.scoring.abandoned import Brake, Owner, give_up
 from grpo_core.scoring.calls import Call
 from grpo_core.scoring.done import Done, Running
 from grpo_core.scoring.ledger import Ledger, Try
 from grpo_core.scoring.pacing import Pacer
 from grpo_core.scoring.policy import Policy
+
+# How often calls that hang are looked at, while the rest waits for them.
+_LOOK_S = 0.1
 
 
 def run_in_threads(
@@ -27,7 +30,7 @@ def run_in_threads(
     policy: Policy,
     finished: Callable[[list[Done]], None],
     *,
-    name: str,
+    owner: Owner,
     pacer: Pacer | None = None,
 ) -> Running:
     """Starts the calls and returns at once.
@@ -38,10 +41,10 @@ def run_in_threads(
         calls: What the reward gets, call by call.
         policy: Its concurrency, deadline and retries.
         finished: Called once, from another thread, with what became of each call, in order.
-        name: Name of the reward.
+        owner: The reward.
         pacer: Keeps its rate; shared by its batches.
     """
-    return _Batch(attempt, calls, policy, finished, name, pacer)
+    return _Batch(attempt, calls, policy, finished, owner, pacer)
 
 
 class _Batch:
@@ -53,16 +56,18 @@ class _Batch:
         calls: Sequence[Call],
         policy: Policy,
         finished: Callable[[list[Done]], None],
-        name: str,
+        owner: Owner,
         pacer: Pacer | None,
     ) -> None:
         self._attempt = attempt
         self._timeout_s = policy.timeout_s
         self._finished = finished
-        self._name = name
+        self._owner = owner
         self._ledger = Ledger(calls, policy, pacer)
         self._workers = min(policy.concurrency, len(calls))
-        threading.Thread(target=self._watch, name=f"grpo-{name}", daemon=True).start()
+        self._brake = Brake(owner, policy.timeout_s)
+        self._held = 0  # places of late workers that nobody has taken yet
+        threading.Thread(target=self._watch, name=f"grpo-{owner.name}", daemon=True).start()
 
     def cancel(self, reason: str) -> None:
         """Decides every undecided call now; threads at work are given up."""
@@ -75,7 +80,8 @@ class _Batch:
         if started and not any(started):
             self._end_without_threads()
         while not self._ledger.over.wait(self._until_next_deadline()):
-            self._replace_late_workers()
+            self._give_up_late_workers()
+            self._replace_them()
         self._finished(self._ledger.done)
 
     def _until_next_deadline(self) -> float | None:
@@ -84,9 +90,10 @@ class _Batch:
         # A call that starts while this is waited for is not late before the whole time is over.
         starts = [one.started for one in self._ledger.running]
         passed = time.monotonic() - min(starts) if starts else 0.0
-        return max(self._timeout_s - passed, 0.0)
+        left = max(self._timeout_s - passed, 0.0)
+        return min(left, _LOOK_S) if self._held else left
 
-    def _replace_late_workers(self) -> None:
+    def _give_up_late_workers(self) -> None:
         now = time.monotonic()
         for one in self._ledger.running:
             if self._timeout_s is None or now - one.started < self._timeout_s:
@@ -95,12 +102,25 @@ class _Batch:
                 one, f"took longer than {self._timeout_s:g} s; its thread was given up"
             ):
                 self._give_up(one)
-                if not self._start_worker():
-                    self._end_without_threads()
+                self._held += 1
+
+    def _replace_them(self) -> None:
+        """Has others take the places of late workers, unless too many hang."""
+        while self._held:
+            state = self._brake.state()
+            if state == "wait":
+                return
+            self._held -= 1
+            if state == "stop":
+                self._ledger.refuse(self._brake.reason())
+            elif not self._start_worker():
+                self._end_without_threads()
 
     def _start_worker(self) -> bool:
         try:
-            threading.Thread(target=self._work, name=f"grpo-{self._name}", daemon=True).start()
+            threading.Thread(
+                target=self._work, name=f"grpo-{self._owner.name}", daemon=True
+            ).start()
         except RuntimeError:  # the process may have no more
             return False
         return True
@@ -110,7 +130,7 @@ class _Batch:
             self._give_up(one)
 
     def _give_up(self, one: Try) -> None:
-        give_up(self._name, lambda: not one.left)
+        give_up(self._owner, lambda: not one.left)
 
     def _work(self) -> None:
         """Takes call after call until none waits, or until its own was given up."""

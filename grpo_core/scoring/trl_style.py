@@ -15,6 +15,7 @@ from typing import Any
 from grpo_core.copying import own_copy
 from grpo_core.errors import ConfigError, Problem, listed, near
 from grpo_core.outcome import Outcome
+from grpo_core.scoring.abandoned import Owner
 from grpo_core.scoring.calls import Call
 from grpo_core.scoring.checks import UNBOUNDED, fault, fault_from, outcomes_of
 from grpo_core.scoring.done import Done, Running
@@ -56,6 +57,7 @@ class TrlFunction:
         self.function = function
         self.name = name
         self.policy = policy
+        self.owner = Owner(name)
         self.is_async = is_async(function)
         where = f"reward {name!r}"
         if any(kind.__module__.startswith("torch.nn.") for kind in type(function).__mro__):
@@ -147,9 +149,9 @@ class TrlFunction:
                     return [arguments] * n
                 return outcomes_of(await self.function(**arguments), n, *UNBOUNDED)
 
-            return run_on_loop(attempt_async, calls, self.policy, report, name=self.name)
+            return run_on_loop(attempt_async, calls, self.policy, report, owner=self.owner)
         return run_in_threads(
-            lambda call: self._attempt(given, n), calls, self.policy, report, name=self.name
+            lambda call: self._attempt(given, n), calls, self.policy, report, owner=self.owner
         )
 
     def score(self, batch: TrlBatch) -> list[Outcome]:

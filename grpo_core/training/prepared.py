@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,12 +11,12 @@ import datasets
 
 from grpo_core.batch import eval_batch
 from grpo_core.catalog import Catalog
-from grpo_core.composite import CompositeReward
+from grpo_core.composite import PENALTIES, CompositeReward
 from grpo_core.errors import ConfigError, Problem
 from grpo_core.loading import Part, RunData
 from grpo_core.reader import Draft
 from grpo_core.record import next_free
-from grpo_core.sections import RunConfig
+from grpo_core.sections import Mode, RunConfig
 from grpo_core.training.config import GRPOConfig
 from grpo_core.training.trainer import check_data
 
@@ -33,6 +34,7 @@ class Prepared(NamedTuple):
         composite: The rewards.
         args: The trainer's config.
         fingerprints: What the manifest keeps of the data.
+        nested: By mode, the columns that hold JSON text of nested values.
     """
 
     config: RunConfig
@@ -41,6 +43,7 @@ class Prepared(NamedTuple):
     composite: CompositeReward
     args: GRPOConfig
     fingerprints: Mapping[str, Any]
+    nested: Mapping[Mode, frozenset[str]]
 
 
 def put_together(draft: Draft, catalog: Catalog, data: RunData) -> Prepared:
@@ -52,7 +55,9 @@ def put_together(draft: Draft, catalog: Catalog, data: RunData) -> Prepared:
     source = draft.source
     assert data.train is not None
     config = draft.config()
-    composite = CompositeReward.from_config(config, catalog, list(data.train.table))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=PENALTIES)  # the report has it
+        composite = CompositeReward.from_config(config, catalog, list(data.train.table))
     checkpoints = run_path(config) / "checkpoints"
     given = {**_QUIET, **_eval_arguments(config), **config.train, "output_dir": str(checkpoints)}
     try:
@@ -63,7 +68,10 @@ def put_together(draft: Draft, catalog: Catalog, data: RunData) -> Prepared:
     dataset = _arrow(data.train, "data", source)
     eval_dataset = None if data.evaluation is None else _arrow(data.evaluation, "eval", source)
     check_data(composite, args, dataset, eval_dataset)
-    return Prepared(config, dataset, eval_dataset, composite, args, _fingerprints(data))
+    nested: dict[Mode, frozenset[str]] = {"train": data.train.nested}
+    if data.evaluation is not None:
+        nested["eval"] = data.evaluation.nested
+    return Prepared(config, dataset, eval_dataset, composite, args, _fingerprints(data), nested)
 
 
 def _arrow(part: Part, where: str, source: Path) -> datasets.Dataset:

@@ -22,6 +22,7 @@ from grpo_core.sections import ModelSection, RunConfig
 from grpo_core.training.again import portable
 from grpo_core.training.callbacks import FinalEvaluation, ProgressLine
 from grpo_core.training.check import check_run, model_name
+from grpo_core.training.interrupts import Interrupts, TerminatedError
 from grpo_core.training.prepared import run_path
 from grpo_core.training.trainer import GRPOTrainer
 
@@ -58,13 +59,14 @@ def train_run(
     Raises:
         ConfigError: Something is wrong with the config or the data; nothing was created.
         RewardError: A reward broke its contract; a checkpoint was saved.
+        KeyboardInterrupt: Ctrl-C, or SIGTERM as `TerminatedError`; a checkpoint was saved.
     """
     report, prepared, tokenizer = check_run(draft, catalog, download=True)
     if report.problems or prepared is None:
         raise ConfigError(report.problems, str(draft.source))
     for warning in report.warnings:
         write(f"warning: {warning}")
-    config, dataset, eval_dataset, composite, args, fingerprints = prepared
+    config, dataset, eval_dataset, composite, args, fingerprints, nested = prepared
     run = RunDir(run_path(config))
     run.write_config(portable(config))
     args.model_init_kwargs = {**(args.model_init_kwargs or {}), **_model_arguments(config.model)}
@@ -79,6 +81,7 @@ def train_run(
             callbacks=[ProgressLine(composite.names, write), FinalEvaluation()],
             run_dir=run,
             manifest={"config": _resolved(config), **fingerprints},
+            nested_columns=nested,
             peft_config=_lora(config.model),
         )
     except GrpoError:
@@ -89,11 +92,15 @@ def train_run(
     trainer.remove_callback(PrinterCallback)
     if before is not None:
         before(trainer)
+    interrupts = Interrupts()
+    trainer.add_callback(interrupts)
     try:
-        trainer.train()
-    except KeyboardInterrupt:
-        write(f"interrupted after step {trainer.state.global_step}; run: {run.path}")
-        raise
+        with interrupts:
+            try:
+                trainer.train()
+            except KeyboardInterrupt as exc:
+                _stop(trainer, exc, run, write)
+                raise
     except GrpoError:
         raise
     except Exception as exc:
@@ -104,6 +111,24 @@ def train_run(
     model = run.path / "model"
     trainer.save_model(str(model))
     return TrainedRun(run.path, model, trainer)
+
+
+def _stop(
+    trainer: GRPOTrainer, exc: KeyboardInterrupt, run: RunDir, write: Callable[[str], None]
+) -> None:
+    """Saves the last whole step of a run that was interrupted, and says so."""
+    what = "terminated" if isinstance(exc, TerminatedError) else "interrupted"
+    stopped = f"{what} after step {trainer.state.global_step}; run: {run.path}"
+    if trainer.optimizer is None:  # it had not begun
+        write(f"{stopped}; no checkpoint: no step had begun")
+        return
+    write(f"{what}; saving a checkpoint, a second time ends at once")
+    try:
+        checkpoint = trainer.save_stopped()
+    except BaseException:
+        write(f"{stopped}; no checkpoint was saved")
+        raise
+    write(f"{stopped}; checkpoint: {checkpoint}")
 
 
 def _refused(exc: Exception, config: RunConfig, run: RunDir) -> ConfigError:

@@ -19,6 +19,9 @@ from grpo_core.totals import Aggregate
 
 logger = logging.getLogger("grpo_core")
 
+# Batches without anything to learn after which a run that did learn is said to be stuck.
+_IN_A_ROW = 3
+
 
 @dataclass(frozen=True)
 class ScoredBatch:
@@ -104,12 +107,14 @@ class Warnings:
         self._failing: set[str] = set()
         self._silent: set[str] = set()
         self._causes: set[str] = set()
+        self._has_taught = False
+        self._in_a_row = 0
 
     def tell(self, batch: ScoredBatch, metrics: Mapping[str, float]) -> None:
         """Warns of rewards that fail or give no value, and of a cause why nothing is learnt."""
         table = batch.table
         cause = None
-        if batch.mode == "train" and metrics["grpo/no_signal"] == 1.0:
+        if batch.mode == "train" and self._is_stuck(metrics["grpo/no_signal"] == 1.0):
             cause = self._new(batch.cause())
         for k in batch.composite.ran(batch.mode):
             name, outcomes = table.names[k], table.outcomes[k]
@@ -135,6 +140,15 @@ class Warnings:
             )
         if cause is not None:
             logger.warning("%s", cause)
+
+    def _is_stuck(self, silent: bool) -> bool:
+        """True if a training has taught nothing so far, or nothing for some batches.
+
+        A small batch in which all is right, or all wrong, is part of a healthy run.
+        """
+        self._in_a_row = self._in_a_row + 1 if silent else 0
+        self._has_taught = self._has_taught or not silent
+        return silent and (not self._has_taught or self._in_a_row >= _IN_A_ROW)
 
     def _new(self, cause: str | None) -> str | None:
         """The cause, unless it was said before."""

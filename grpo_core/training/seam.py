@@ -8,9 +8,10 @@ tokenizer, the group size, train or eval) a callback learns when the trainer is 
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -68,6 +69,8 @@ class Seam:
         state: The trainer's state, once training has begun.
         set_weights: Sets the trainer's weights to those in force, shape (N,). None where the
             trainer's stay as they are: then scheduled weights are multiplied into the values.
+        nested: By mode, the columns that our loader stored as JSON text; rewards get what the
+            data holds, as outside training. Other texts stay texts, also where they are JSON.
     """
 
     def __init__(self, composite: CompositeReward, args: trl.GRPOConfig) -> None:
@@ -78,6 +81,7 @@ class Seam:
         self._mask_truncated = bool(args.mask_truncated_completions)
         self.state: Any = None
         self.set_weights: Callable[[FloatArray], None] | None = None
+        self.nested: Mapping[Mode, Collection[str]] = {}
         self._scheduled = np.array([isinstance(w, Schedule) for w in composite.schedules])
         self._warnings = Warnings()
         self._host: _Host | None = None
@@ -167,12 +171,15 @@ class Seam:
         group_size = host.group_size if training else host.group_size_eval
         arguments = {k: further[k] for k in TRL_ARGUMENTS if k in further}
         columns = {k.removeprefix(RENAMED): v for k, v in further.items() if k not in TRL_ARGUMENTS}
+        mode: Mode = "train" if training else "eval"
+        for name in self.nested.get(mode, ()):
+            if name in columns:
+                columns[name] = [None if v is None else json.loads(v) for v in columns[name]]
         rows = [
             {"prompt": prompts[i], **{k: v[i] for k, v in columns.items()}}
             for i in range(len(completion_ids))
         ]
         made = host.builder.build(prompts, completions, completion_ids, rows)
-        mode: Mode = "train" if training else "eval"
         table = self.composite.score(
             made,
             TrlBatch(prompts, completions, rows, {**arguments, "completion_ids": completion_ids}),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import logging
-from collections.abc import Callable, Mapping, Sequence
+import shutil
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from grpo_core.composite import CompositeReward
 from grpo_core.errors import ConfigError, Problem, RewardError, listed, near
 from grpo_core.record import RunDir
 from grpo_core.scoring.trl_style import TRL_ARGUMENTS
-from grpo_core.sections import RewardSection
+from grpo_core.sections import Mode, RewardSection
 from grpo_core.table import FloatArray
 from grpo_core.training.callbacks import RecordCallback
 from grpo_core.training.config import ALIASES, GRPOConfig
@@ -57,6 +58,7 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
         processing_class: TRL's name for `tokenizer`.
         run_dir: The run's directory; default: a new `output_dir/run-001`, …
         manifest: Further content for the manifest.
+        nested_columns: By mode, the columns that hold JSON text of nested values.
         **kwargs: TRL's further arguments.
 
     Raises:
@@ -78,6 +80,7 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
         callbacks: Sequence[Any] | None = None,
         run_dir: RunDir | None = None,
         manifest: Mapping[str, Any] | None = None,
+        nested_columns: Mapping[Mode, Collection[str]] | None = None,
         **kwargs: Any,
     ) -> None:
         """Translates the arguments and hands over to TRL."""
@@ -104,6 +107,7 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
         for callback in rewards.callbacks:
             if isinstance(callback, SeamCallback):
                 callback.seam.set_weights = self._set_weights
+                callback.seam.nested = nested_columns or {}
         original = None
         if _needs_reference(model, config, kwargs):
             tokenizer = _own_tokenizer(model) if tokenizer is None else tokenizer
@@ -166,13 +170,13 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
         try:
             return super().train(*args, **kwargs)
         except RewardError as exc:
-            checkpoint = self._save_stopped()
+            checkpoint = self.save_stopped()
             raise RewardError(
                 f"{exc}\ntraining stopped after step {self.state.global_step}; "
                 f"checkpoint: {checkpoint}"
             ) from exc
 
-    def _save_stopped(self) -> Path:
+    def save_stopped(self) -> Path:
         """Saves a checkpoint of the last whole step; returns its folder."""
         name = f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}"
         run = self.run_dir()
@@ -181,6 +185,9 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
         self.args.output_dir = str(folder)
         try:
             self._save_checkpoint(self.model, trial=None)
+        except BaseException:  # Ctrl-C again: a part of one would be taken for a checkpoint
+            shutil.rmtree(folder / name, ignore_errors=True)
+            raise
         finally:
             self.args.output_dir = str(self._output_dir)
         return folder / name

@@ -297,5 +297,5 @@ def test_explain_without_such_a_function_reads_no_further(make):
 
 
 def test_explain_of_a_row_that_is_not_there_says_how_many_there_are(make):
-    with pytest.raises(DataError, match=r"has no row 3; its 3 rows are counted from 0"):
+    with pytest.raises(DataError, match=r"has no row 3; it has 3 rows, counted from 0"):
         explain(make([ROW] * 3, out=None), 3)

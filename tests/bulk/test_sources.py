@@ -124,4 +124,4 @@ def test_other_names_are_refused(jsonl, name):
 
 def test_absent_file_and_folder_are_refused(tmp_path):
     assert refusal(tmp_path / "no.jsonl") == "there is no data file FILE"
-    assert refusal(tmp_path) == "data file FILE is no regular file, which is read more than once"
+    assert refusal(tmp_path) == "data file FILE is a folder; name a file in it"

@@ -92,6 +92,51 @@ def test_check_rows_with_none_are_a_warning(bare):
     ]
 
 
+def test_check_a_column_that_is_none_in_every_row_is_a_problem(bare):
+    (bare / "train.jsonl").write_text(jsonl([{**row, "answer": None} for row in ROWS]))
+
+    result = check("--json")
+
+    said = json.loads(result.stdout)
+    assert (result.exit_code, said["warnings"]) == (2, [])
+    assert said["problems"] == [
+        {
+            "where": "rewards.correct.inputs.answer",
+            "message": "'is_answer' reads column 'answer', which is None in 8 of the first 8 rows, "
+            'so it would skip every row; bind another column (inputs = { answer = "<column>" }) or '
+            "change one",
+        }
+    ]
+
+
+def test_check_warns_of_a_reward_that_never_runs(bare):
+    with (bare / "run.toml").open("a") as file:
+        file.write('[rewards.other]\nuse = "rewards.py:is_answer"\nmodes = ["eval"]\n')
+
+    alone = json.loads(check("--json").stdout)
+    evaluated = json.loads(check("--json", "--set", "eval.fraction=0.25").stdout)
+
+    assert alone["warnings"] == [
+        {
+            "where": "rewards.other.modes",
+            "message": "never runs: there is no [eval]; add one, or leave modes out",
+        }
+    ]
+    assert evaluated["warnings"] == []
+
+
+def test_check_negative_weight_is_a_warning_of_the_report(bare, recwarn):
+    result = check("--json", "--set", "rewards.correct.weight=-1")
+
+    assert json.loads(result.stdout)["warnings"] == [
+        {
+            "where": "rewards.correct.weight",
+            "message": "is negative: what the reward gives becomes a penalty",
+        }
+    ]
+    assert [w for w in recwarn if "negative" in str(w.message)] == []
+
+
 def test_check_json_of_a_good_config(with_tokenizer):
     result = check("--json", *settings("eval.fraction=0.25", "data.chat=false"))
 

@@ -121,6 +121,10 @@ def test_new_run_commented_options_are_the_defaults(project):
     options = written.partition("[rewards.has_end.options]\n")[2].partition("\n\n")[0]
     assert tomllib.loads(options.replace("# marks", "marks"))["marks"] == [".", "!"]
     assert "# most = …                          # int | None; not set: None" in options
+    assert options.endswith(
+        "# A reward that is 0 for every completion teaches nothing; to try one:\n"
+        "# grpo score acme/has_end --text TEXT --option name=value"
+    )
 
 
 def test_new_run_takes_a_reward_without_inputs_where_no_column_is_a_gold(project):
@@ -327,7 +331,7 @@ REFUSED: dict[str, tuple[list[str], str | None, str]] = {
         jsonl([*ROWS, {"question": None, "solution": "1"}]),
         "train.jsonl, line 9 has no value in column 'question'; or name another column with",
     ),
-    "blank split": (["--split", ""], None, "data.split: String should have at least 1 character"),
+    "blank split": (["--split", ""], None, "data.split: expected a text that is not empty"),
     "unknown reward": (["--reward", "acme/has_and"], None, "Did you mean 'acme/has_end'"),
     "no function": (["--reward", "rewards.py:totl"], None, "Did you mean 'total'?"),
     "absent folder": (["-o", "away/run.toml"], None, "there is no folder away; make it first"),

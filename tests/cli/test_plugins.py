@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -71,7 +72,8 @@ def grpo(site, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     ours = ["--allow-plugin", "acme-a", "--allow-plugin", "acme-b"]
 
-    def run(*arguments, allow=ours):
+    def run(*arguments, allow=ours, terminal=False):
+        monkeypatch.setenv("FORCE_COLOR" if terminal else "NO_COLOR", "1")
         return CliRunner().invoke(app, ["plugins", *allow, *arguments], catch_exceptions=True)
 
     return run
@@ -82,13 +84,41 @@ def listed(result):
     return {p["distribution"]: p for p in json.loads(result.stdout) if "acme" in p["distribution"]}
 
 
+def test_plugins_in_a_pipe_are_one_line_a_reward_that_says_all(site, grpo):
+    site.install("acme-a", RICH, version="2.3", entry="acme")
+    site.install("acme-b", "import no_such_module_anywhere", entry="a-plugin-with-a-long-name" * 3)
+
+    lines = [line for line in grpo().stdout.splitlines() if "not in the allow list" not in line]
+
+    entry = "a-plugin-with-a-long-name" * 3
+    ours = [line for line in lines if line.startswith("acme")]
+    assert [line.split("  ")[0] for line in ours] == ["acme-a 2.3"] * 3 + ["acme-b 1.0"]
+    assert [re.sub("  +", "  ", line) for line in ours] == [
+        "acme-a 2.3  acme/judged(answer, unit?)  -1 to 1  loaded",
+        "acme-a 2.3  acme/length_fits()  0 to 2.5  loaded",
+        "acme-a 2.3  acme/counted()  by options  loaded",
+        f"acme-b 1.0  {entry}  -  failed",
+    ]
+    assert not [line for line in lines if not line.strip(" ─━")]
+
+
+def colourless(text):
+    """The lines of what a terminal shows, without its colours."""
+    return re.sub(r"\x1b\[[\d;]*m", "", text).splitlines()
+
+
+def plain(text):
+    """The same without its columns."""
+    return [" ".join(line.split()) for line in colourless(text)]
+
+
 def test_plugins_table_shows_rewards_with_inputs_and_range(site, grpo):
     site.install("acme-a", RICH, version="2.3", entry="acme")
 
-    result = grpo()
+    result = grpo(terminal=True)
 
     assert result.exit_code == 0
-    rows = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    rows = plain(result.stdout)
     assert "acme-a 2.3 acme/judged(answer, unit?) -1 to 1 loaded" in rows
     assert "acme/length_fits() 0 to 2.5" in rows
 
@@ -96,7 +126,7 @@ def test_plugins_table_shows_rewards_with_inputs_and_range(site, grpo):
 def test_plugins_table_range_that_needs_options_says_so(site, grpo):
     site.install("acme-a", RICH, entry="acme")
 
-    assert "acme/counted() by options" in " ".join(grpo().stdout.split())
+    assert "acme/counted() by options" in " ".join(plain(grpo(terminal=True).stdout))
 
 
 def test_plugins_table_shows_broken_plugins_with_the_reason_unbroken(site, grpo):
@@ -116,7 +146,7 @@ def test_plugins_table_is_at_most_80_columns_wide(site, grpo):
     site.install("acme-a", RICH, entry="acme")
     site.install("acme-b", entry="b")
 
-    table = grpo().stdout.partition("not in the allow list")[0].splitlines()
+    table = colourless(grpo(terminal=True).stdout.partition("not in the allow list")[0])
 
     assert max(map(len, table)) <= 80
 

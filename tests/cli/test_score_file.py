@@ -212,3 +212,22 @@ def test_jsonl_needs_no_pyarrow(score, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
 
     assert score("mine.py:asks", "-o", "o.jsonl").code == 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "total"),
+    [
+        (["rewards.correct.shadow=true", "rewards.length.shadow=true"], None),
+        (["rewards.correct.weight=0", "rewards.length.weight=0"], 0.0),
+        (['rewards.correct.modes=["eval"]', "rewards.length.shadow=true"], 2.0),
+    ],
+    ids=["shadows", "zeros", "eval"],
+)
+def test_config_from_which_nothing_can_be_learnt_is_scored(score, site, written, settings, total):
+    given = [word for setting in settings for word in ("--set", setting)]
+
+    ran = score("run.toml", "-o", "o.jsonl", *given)
+
+    assert ran.code == 0, ran.err
+    assert [row["correct/value"] for row in written(site)] == [1.0, 0.0, 0.0]
+    assert written(site)[0]["total"] == total

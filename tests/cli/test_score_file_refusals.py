@@ -76,8 +76,8 @@ def test_missing_column_is_told_with_the_flag_that_helps(score):
     [text] = score("mine.py:says").problems[1:]
 
     assert text == (
-        "  - --input answer: 'says' reads column 'answer', which the data does not have. Columns "
-        "are completion, gold, group, question. Bind it: --input-column answer=COLUMN"
+        "  - --input-column answer: 'says' reads column 'answer', which the data does not have. "
+        "Columns are completion, gold, group, question. Bind it: --input-column answer=COLUMN"
     )
 
 
@@ -123,3 +123,61 @@ def test_prompt_column_that_is_named_and_absent_is_an_error(score, site):
 
     assert ran.code == 2
     assert "has no column 'questoin'. Did you mean 'question'?" in ran.err
+
+
+WRONG_GOLD = '{"completion": "4", "answer": "4"}\n{"completion": "1200", "answer": 1200}\n'
+
+
+@pytest.mark.parametrize("further", [["-o", "o.jsonl"], ["--explain", "1"]])
+def test_values_of_another_type_are_refused_for_a_name(score, site, further):
+    site.write("d.jsonl", WRONG_GOLD)
+
+    [_, text] = score("mine.py:says", *further).problems
+
+    assert "--input-column answer: 'says' reads column 'answer': expected str, got 1200 (" in text
+    assert "in row 1 (line 2); bind another column (--input-column answer=COLUMN)" in text
+    assert not list(site.folder.glob("o.jsonl*"))
+
+
+def test_values_of_another_type_are_refused_for_a_config(score, site):
+    site.write("d.jsonl", WRONG_GOLD.replace("answer", "gold"))
+
+    [_, text] = score("run.toml", "-o", "o.jsonl").problems
+
+    assert "rewards.correct.inputs.answer: 'says' reads column 'gold': expected str, got" in text
+    assert not list(site.folder.glob("o.jsonl*"))
+
+
+def test_explain_of_a_row_of_the_right_type_hides_no_other_row(score, site):
+    site.write("d.jsonl", WRONG_GOLD)
+
+    assert score("mine.py:says", "--explain", "0").code == 0
+
+
+def test_rows_without_a_value_are_skipped_not_refused(score, site):
+    site.write("d.jsonl", '{"completion": "4", "answer": null}\n')
+
+    assert score("mine.py:says").code == 0
+
+
+def test_author_refuses_golds_of_a_file(score, site):
+    site.write(
+        "mine.py",
+        "from grpo_core import reward\n"
+        "@reward\nclass Adds:\n"
+        "    def __call__(self, completion, gold: str) -> float:\n"
+        '        """Adds."""\n        return float(gold)\n'
+        "    def check_inputs(self, gold):\n"
+        "        return None if gold.isdigit() else f'{gold!r} is no number'\n",
+    )
+    site.write("d.jsonl", '{"completion": "4", "gold": "x"}\n')
+
+    [_, text] = score("mine.py:Adds").problems
+
+    assert "cannot use its inputs: 'x' is no number in row 0 (line 1)" in text
+
+
+def test_wrong_column_of_an_input_names_its_flag(score):
+    [_, text] = score("mine.py:says", "--input-column", "answer=golld").problems
+
+    assert "--input-column answer: 'says' reads column 'golld'" in text

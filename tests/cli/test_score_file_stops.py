@@ -54,3 +54,22 @@ def test_killed_run_is_resumed(score, site, written):
     assert ran.code == 0, ran.err
     assert [row["total"] for row in written(site)] == [1.0] * 601
     assert [p.name for p in site.folder.glob("o*")] == ["o.jsonl"]
+
+
+def test_reward_whose_calls_hang_stops_with_what_is_left(score, site):
+    site.write(
+        "hangs.py",
+        "import time\n"
+        "from grpo_core import reward\n\n"
+        '@reward(isolation="thread", timeout_s=0.1)\n'
+        "def hangs(completion):\n"
+        "    time.sleep(3)\n"
+        "    return 1.0\n",
+    )
+    site.write("k.jsonl", '{"completion": "a"}\n' * 1500)
+
+    ran = score("hangs.py:hangs", "-o", "o.jsonl", data="k.jsonl")
+
+    assert ran.code == 1
+    assert "calls that were late still run" in ran.err
+    assert ran.err.endswith("stopped; --resume goes on with o.jsonl.partial\n")

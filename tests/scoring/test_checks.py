@@ -83,8 +83,9 @@ def test_outcome_of_value_outside_the_range_is_a_fault(returned):
     outcome = outcome_of(returned, 0.0, 1.0)
 
     assert (outcome.value, outcome.status, outcome.fault) == (None, "failed", True)
-    assert "outside its range [0, 1]; return a value inside or declare another range" in (
-        outcome.reason
+    assert outcome.reason.endswith(
+        "outside its range [0, 1]; return a value inside or declare another: "
+        "@reward(range=(low, high))"
     )
 
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from grpo_core.scoring.abandoned import abandoned, abandoned_by_reward
+from grpo_core.scoring.abandoned import Owner, abandoned, abandoned_by_reward
 from grpo_core.scoring.daemon_threads import DaemonThreads
 
 
@@ -19,7 +19,7 @@ def end():
 
 
 def pool(most: int = 2) -> DaemonThreads:
-    return DaemonThreads(lambda: "judge", most)
+    return DaemonThreads(lambda: Owner("judge"), most)
 
 
 def test_submit_returns_the_result():

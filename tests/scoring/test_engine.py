@@ -97,7 +97,8 @@ def test_end_of_the_batch_leaves_what_is_done_and_misses_the_rest():
     late = [Outcome(None, "timed_out", "the batch took longer than 0.2 s")] * 2
     assert values(columns["done"]) == [1.0, 1.0]
     assert columns["hangs"].outcomes == late  # no value: it is not this completion's fault
-    assert columns["waits"].outcomes == late
+    reason = "not begun when the batch's 0.2 s were over; it waits for reward 'hangs'"
+    assert columns["waits"].outcomes == [Outcome(None, "timed_out", reason, held_up=True)] * 2
 
 
 def test_keyboard_interrupt_passes_and_ends_what_runs_elsewhere():

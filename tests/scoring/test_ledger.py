@@ -38,6 +38,20 @@ def test_take_calls_in_order_then_nothing():
     assert [books.take().index, books.take().index, books.take()] == [0, 1, None]
 
 
+def test_refuse_decides_what_waits_and_ends_retries():
+    books = ledger(2, retries=1)
+    first = books.take()
+
+    books.refuse("was not called")
+    books.fail(first, ValueError("down"))
+
+    assert books.over.is_set()
+    assert [d.outcomes[0].reason for d in books.done] == [
+        "raised ValueError: down",
+        "was not called",
+    ]
+
+
 def test_over_no_calls_is_over():
     books = ledger(0)
 

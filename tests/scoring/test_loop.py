@@ -294,6 +294,26 @@ def test_call_that_ignores_its_deadline_is_given_up():
     end.set()
 
 
+def test_rest_is_not_called_once_three_calls_ignore_their_deadline():
+    end = threading.Event()
+    seen = []
+
+    async def reward(completion, i):
+        seen.append(i)
+        while not end.is_set():
+            try:
+                await asyncio.sleep(0.02)
+            except asyncio.CancelledError:
+                pass
+        return 1.0
+
+    outcomes = batch(reward, 60, timeout_s=0.2, concurrency=3).outcomes()
+
+    assert len(seen) < 15
+    assert outcomes[59].reason.startswith("was not called: ")
+    end.set()
+
+
 # Cancel
 
 

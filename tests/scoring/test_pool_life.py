@@ -316,6 +316,15 @@ def test_flood_of_prints_neither_hangs_nor_fills_the_log():
     assert "xxx" not in done.stdout
 
 
+def test_flood_past_the_streams_of_today_is_limited_too():
+    code = SCRIPT + "values(shared_pool(), 'prints_past', [{'n_bytes': 100_000}] * 4)\n"
+
+    done = python("-c", code)
+
+    assert done.returncode == 0
+    assert 10_000 <= done.stderr.count("x") < 100_000  # of 400,000
+
+
 def test_print_of_a_reward_is_seen():
     code = SCRIPT + "values(shared_pool(), 'prints', [{'lines': 1, 'line': 'hello'}])\n"
 

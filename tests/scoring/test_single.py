@@ -3,10 +3,12 @@
 import threading
 from typing import Any
 
+import numpy as np
 import pytest
 
 from grpo_core import load_reward, reward
 from grpo_core.completion import Completion
+from grpo_core.composite import CompositeReward
 from grpo_core.errors import ConfigError, RewardError, UnknownRewardError
 from grpo_core.outcome import Outcome, Skip
 
@@ -162,7 +164,10 @@ def test_batch_untagged_function_without_its_column_is_refused():
 def test_load_untagged_function_with_options_is_refused():
     text = error(load_reward, longest, options={"a": 1})
 
-    assert text == "'longest' is an untagged function and takes no options"
+    assert text == (
+        "1 problem in the call of load_reward for 'longest':\n"
+        "  - options: 'longest' is an untagged function and takes no options"
+    )
 
 
 def test_load_wrong_option_is_refused():
@@ -173,7 +178,7 @@ def test_load_wrong_option_is_refused():
 
 def test_load_options_that_are_no_mapping_are_refused():
     assert error(load_reward, equals, options=["strip"]) == (
-        "options: expected a dict by name, got ['strip']"
+        "1 problem in the call of load_reward:\n  - options: expected a dict by name, got ['strip']"
     )
 
 
@@ -251,3 +256,99 @@ def test_call_with_three_late_ones_that_still_run_is_refused():
 
     assert [o.status for o in late] == ["timed_out"] * 3
     assert [o.value for o in late] == [0.0] * 3
+
+
+@pytest.mark.parametrize("gold", [1200, 12.0, ["1200"]])
+def test_call_input_of_another_type_is_refused(gold):
+    with pytest.raises(ConfigError, match=r"answer: .*expected str, got "):
+        load_reward(equals)("1200", answer=gold)
+
+
+def test_call_column_of_another_type_is_refused():
+    with pytest.raises(ConfigError, match=r"answer: .*expected str, got 1200"):
+        load_reward(equals)(Completion("1200", columns={"answer": 1200}))
+
+
+def test_batch_input_of_another_type_names_its_place():
+    with pytest.raises(ConfigError, match=r"answer: .*expected str, got 5 .* completion 1"):
+        load_reward(equals).batch(["4", "5"], answer=["4", 5])
+
+
+@reward
+def loose(completion, a: Any, b: float = 0.0, c: tuple[int, ...] = (), d=None):
+    return float(b)
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        {"a": object()},
+        {"a": 1, "b": 1},
+        {"a": 1, "b": np.float32(1.0)},
+        {"a": 1, "b": None},
+        {"a": 1, "c": [1, 2]},
+        {"a": 1, "c": "[1, 2]"},
+        {"a": 1, "d": object()},
+    ],
+)
+def test_call_input_that_can_be_read_is_taken(inputs):
+    assert load_reward(loose)("x", **inputs).status == "scored"
+
+
+def test_call_none_for_a_required_input_is_still_skipped():
+    assert load_reward(equals)("x", answer=None).status == "skipped"
+
+
+def test_reward_whose_calls_hang_hinders_no_other_of_its_name():
+    gate = threading.Event()
+
+    @reward(isolation="thread", timeout_s=0.05)
+    def hangs(completion):
+        """Waits."""
+        gate.wait(30)
+        return 1.0
+
+    @reward(isolation="thread")
+    def works(completion):
+        """1.0."""
+        return 1.0
+
+    texts = [Completion(text) for text in "abc"]
+    hanging = CompositeReward({"a": hangs}, max_failed=1.0)
+    try:
+        hanging.score(texts)
+        with pytest.raises(RewardError, match=r"3 of reward 'a'(.|\n)*restart the process"):
+            hanging.score(texts)
+        table = CompositeReward({"a": works}).score(texts)
+        alone = load_reward(works)("text")
+    finally:
+        gate.set()
+
+    assert table.values[:, 0].tolist() == [1.0, 1.0, 1.0]
+    assert alone.value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("use", "settings", "said"),
+    [
+        ("tagged", {"timeout_s": 0}, "timeout_s: "),
+        ("tagged", {"isolation": "inline", "concurrency": 4}, "concurrency: "),
+        ("untagged", {"options": {"x": 1}}, "options: "),
+        ("untagged", {"on_timeout": 1.0, "isolation": "process"}, "isolation: "),
+    ],
+)
+def test_every_wrong_argument_is_told_in_one_form(use, settings, said):
+    @reward
+    def tagged(completion):
+        """1.0."""
+        return 1.0
+
+    def untagged(completions):
+        return [1.0 for _ in completions]
+
+    with pytest.raises(ConfigError) as caught:
+        load_reward({"tagged": tagged, "untagged": untagged}[use], **settings)
+
+    head, first, *_ = str(caught.value).split("\n")
+    assert "in the call of load_reward for " in head
+    assert first.startswith(f"  - {said}")

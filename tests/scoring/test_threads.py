@@ -196,6 +196,32 @@ def test_late_call_makes_room_for_the_next(release):
     assert abandoned() == 2
 
 
+def test_rest_is_not_called_once_three_calls_hang(release):
+    seen = []
+
+    def reward(completion, i):
+        seen.append(i)
+        release.wait()
+        return 1.0
+
+    outcomes = batch(reward, 20, timeout_s=0.1, concurrency=1).outcomes()
+
+    assert seen == [0, 1, 2]
+    reason = "was not called: 3 of its calls still run and cannot be ended"
+    assert outcomes[3:] == [Outcome(None, "timed_out", reason)] * 17
+
+
+def test_rest_is_called_if_late_calls_end_soon(release):
+    def reward(completion, i):
+        if i < 4:
+            time.sleep(0.45)
+        return 1.0
+
+    outcomes = batch(reward, 8, timeout_s=0.3, concurrency=4).outcomes()
+
+    assert [o.status for o in outcomes] == ["timed_out"] * 4 + ["scored"] * 4
+
+
 def test_deadline_counts_from_the_start_of_the_call():
     def reward(completion, i):
         time.sleep(0.1)

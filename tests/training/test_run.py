@@ -346,7 +346,10 @@ def test_train_interrupted_says_where_the_run_is(project, capsys, monkeypatch):
         main()
 
     assert caught.value.code == 130
-    assert "interrupted after step 0; run: runs/first" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    checkpoint = "runs/first/checkpoints/checkpoint-0"
+    assert f"interrupted after step 0; run: runs/first; checkpoint: {checkpoint}\n" in said
+    assert (project / checkpoint / "model.safetensors").is_file()
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 from short_runs import column, ours, said, theirs, trained
 
 from grpo_core import Completion, Fail, Skip, reward
+from grpo_core.training.scored import Warnings
 
 HOSTS = pytest.mark.parametrize("host", [ours, theirs], ids=["GRPOTrainer", "to_trl"])
 NEVER_ENDS = {"suppress_tokens": [2]}  # the end of a text
@@ -186,3 +187,13 @@ def test_evaluation_that_has_no_difference_is_not_called_silence(texts, small, c
     trainer.evaluate()
 
     assert said(caplog) == []
+
+
+def test_run_that_has_taught_is_warned_of_after_three_batches_in_a_row():
+    warnings = Warnings()
+
+    assert [warnings._is_stuck(silent) for silent in (False, True, True, False, True)] == [
+        False
+    ] * 5
+    assert [warnings._is_stuck(True) for _ in range(3)] == [False, True, True]
+    assert Warnings()._is_stuck(True)

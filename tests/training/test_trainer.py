@@ -131,7 +131,7 @@ def test_trainer_columns_that_the_evaluation_lacks_are_named(texts, small):
 
 
 def test_trainer_too_few_rows_is_an_error_not_zero_steps(texts, small):
-    with pytest.raises(ConfigError, match=r"takes 2 prompts .* the data has 1 rows"):
+    with pytest.raises(ConfigError, match=r"takes 2 prompts .* the data has 1 row,"):
         trainer_of([zeros], texts.select([0]), small)
 
 
