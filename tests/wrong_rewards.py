@@ -111,6 +111,21 @@ def edits_its_input(completion: Completion, answers: list[str]) -> float:
 
 
 @reward
+def edits_columns(completion: Completion, answers: list[str]) -> float:
+    """1.0 if the text is one of the answers, else 0.0."""
+    completion.columns["seen"] = True
+    return float(completion.text in answers)
+
+
+@reward(scope="batch")
+def sorts_completions(completions: list[Completion], answers: list[list[str]]) -> list[float]:
+    """1.0 if the text is one of the answers, else 0.0."""
+    values = [float(c.text in a) for c, a in zip(completions, answers, strict=True)]
+    completions.sort(key=lambda c: c.text)
+    return values
+
+
+@reward
 def random_score(completion: Completion, answer: str) -> float:
     """1.0 or a little less if the text is the answer, else 0.0 or a little more."""
     noise = 0.1 * random.random()

@@ -11,6 +11,8 @@ from grpo_core.errors import DataError
 
 Kind = Literal["good", "bad", "attack"]
 
+_PAIR = "; inputs of its own come second, by name, as in ('85', {'answer': '85'})"
+
 
 @dataclass(frozen=True)
 class Case:
@@ -77,7 +79,8 @@ def examples_of(
             try:
                 made = _completion(case, inputs)
             except TypeError as exc:
-                raise DataError(f"{where}: {exc}") from exc
+                hint = _PAIR if isinstance(case.completion, tuple) else ""
+                raise DataError(f"{where}: {exc}{hint}") from exc
             label = case.name or f"{where} {shown(made.text)}"
             found.append(Example(kind, label, made, case.why))
     return found

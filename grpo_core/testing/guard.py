@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,7 +34,8 @@ def guard(cls: type[Any], tests: Mapping[str, Callable[..., None]]) -> None:
 
     Raises:
         TypeError: A test is replaced or dropped without a reason, a reason is for no test, an
-            attribute is misspelt, or a class that pytest would take for tests names no reward.
+            attribute is misspelt or of another kind, every test is skipped, or a class that pytest
+            would take for tests names no reward.
     """
     waived = _waived(cls, tests)
     for name, test in tests.items():
@@ -47,6 +49,8 @@ def guard(cls: type[Any], tests: Mapping[str, Callable[..., None]]) -> None:
                 f'waived = {{"{name}": "the reason"}}, or leave the test as it is'
             )
     _refuse_slips(cls)
+    _check_values(cls)
+    _refuse_marks(cls)
     _settle_collection(cls)
 
 
@@ -58,6 +62,33 @@ def _refuse_slips(cls: type[Any]) -> None:
         if name not in known and close:
             raise TypeError(
                 f"{cls.__name__}.{name} is no attribute of a contract. Did you mean {close[0]!r}?"
+            )
+
+
+def _check_values(cls: type[Any]) -> None:
+    """Refuses values that the tests could only stumble over."""
+    for name in ("max_seconds", "max_import_seconds"):
+        value = getattr(cls, name)
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not value >= 0:
+            raise TypeError(f"{cls.__name__}.{name}: expected a number of seconds, got {value!r}")
+    for name in ("options", "none_inputs"):
+        value = getattr(cls, name)
+        if not isinstance(value, Mapping):
+            raise TypeError(f"{cls.__name__}.{name}: expected a dict by name, got {value!r}")
+    if cls.cases is not None and not isinstance(cls.cases, str | Path):
+        raise TypeError(f"{cls.__name__}.cases: expected the path of a file, got {cls.cases!r}")
+    if isinstance(cls.heavy, str) or not isinstance(cls.heavy, Collection):
+        raise TypeError(f"{cls.__name__}.heavy: expected names of packages, got {cls.heavy!r}")
+
+
+def _refuse_marks(cls: type[Any]) -> None:
+    marks = getattr(cls, "pytestmark", ())
+    for mark in marks if isinstance(marks, list | tuple) else [marks]:
+        if getattr(mark, "name", "") in ("skip", "xfail"):
+            raise TypeError(
+                f"{cls.__name__} marks all of its tests as {mark.name}, which drops every one; "
+                f"waive those that do not fit, with the reason"
             )
 
 

@@ -113,7 +113,11 @@ class RobustnessTests(Attributes):
         changed = [c for c in facts.watched.calls if c.changed]
         if not any(c.finished for c in facts.watched.calls):
             pytest.skip("cannot be judged: no call returned, see test_calls_return")
-        report([shown(c.completions[0].text) for c in changed], "Work on a copy of what you get:")
+        told = [
+            f"{shown(c.completions[0].text)}: {' and '.join(c.changed)} not as before"
+            for c in changed
+        ]
+        report(told, "Work on a copy of what you get:")
 
 
 def _guessed(facts: Facts) -> list[str]:

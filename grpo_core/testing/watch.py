@@ -30,7 +30,7 @@ class Seen:
         finished: False while it runs, and if it raised.
         error: What it raised.
         seconds: How long it took.
-        changed: True if its arguments were not the same afterwards.
+        changed: Names of arguments that were not the same afterwards.
     """
 
     completions: Sequence[Completion]
@@ -38,7 +38,7 @@ class Seen:
     finished: bool = False
     error: BaseException | None = None
     seconds: float = 0.0
-    changed: bool = False
+    changed: Sequence[str] = ()
 
 
 @dataclass
@@ -59,11 +59,11 @@ class Watched:
 def spied(function: Callable[..., Any], info: RewardInfo, calls: list[Seen]) -> Callable[..., Any]:
     """The function, noting what it is called with and what comes of it."""
 
-    def begin(args: tuple[Any, ...], inputs: Mapping[str, Any]) -> tuple[Seen, bytes]:
+    def begin(args: tuple[Any, ...], inputs: Mapping[str, Any]) -> tuple[Seen, dict[str, bytes]]:
         first = args[0]
         seen = Seen((first,) if isinstance(first, Completion) else tuple(first))
         calls.append(seen)
-        return seen, _frozen((args, inputs))
+        return seen, _frozen_each(args[0], inputs)
 
     def end(seen: Seen, returned: Any, start: float) -> Any:
         seen.seconds = perf_counter() - start
@@ -81,7 +81,7 @@ def spied(function: Callable[..., Any], info: RewardInfo, calls: list[Seen]) -> 
             seen.error = exc
             raise
         finally:
-            seen.changed = _frozen((args, inputs)) != before
+            seen.changed = _changed(before, _frozen_each(args[0], inputs))
 
     async def call_async(*args: Any, **inputs: Any) -> Any:
         seen, before = begin(args, inputs)
@@ -94,17 +94,35 @@ def spied(function: Callable[..., Any], info: RewardInfo, calls: list[Seen]) -> 
             seen.error = exc
             raise
         finally:
-            seen.changed = _frozen((args, inputs)) != before
+            seen.changed = _changed(before, _frozen_each(args[0], inputs))
 
     return call_async if info.is_async else call
 
 
-def _frozen(arguments: object) -> bytes:
+def _frozen_each(first: Any, inputs: Mapping[str, Any]) -> dict[str, bytes]:
+    """By what a person calls it, what a call was given; the columns hold the inputs too."""
+    alone = isinstance(first, Completion)
+    name = "completion" if alone else "completions"
+    each = [first] if alone else list(first)
+    bare = [c.with_columns({}) if isinstance(c, Completion) else c for c in each]
+    frozen = {f"input {key!r}": _frozen(value) for key, value in inputs.items()}
+    frozen[name] = _frozen(bare)
+    frozen["completion.columns"] = _frozen([getattr(c, "columns", None) for c in each])
+    return frozen
+
+
+def _frozen(argument: object) -> bytes:
     """Bytes that differ if what a call was given is changed."""
     try:
-        return pickle.dumps(arguments)
+        return pickle.dumps(argument)
     except Exception:  # an input of a type of the author's; whatever pickling it raises
-        return repr(arguments).encode("utf-8", "backslashreplace")
+        return repr(argument).encode("utf-8", "backslashreplace")
+
+
+def _changed(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[str]:
+    changed = [name for name in before if before[name] != after[name]]
+    # What is changed in an input, or in the order of the list, is seen in the columns too.
+    return [name for name in changed if name != "completion.columns"] or changed
 
 
 def faults_of(

@@ -81,6 +81,16 @@ def test_examples_that_is_no_completion_is_named():
         examples("42", 42.0)
 
 
+@pytest.mark.parametrize("given", [("85", "85"), ("85", {"answer": "85"}, "q")])
+def test_examples_tuple_that_is_no_pair_is_told_what_one_is(given):
+    with pytest.raises(DataError) as caught:
+        examples(given)
+
+    assert str(caught.value).endswith(
+        "; inputs of its own come second, by name, as in ('85', {'answer': '85'})"
+    )
+
+
 @pytest.fixture
 def write(tmp_path):
     def write(*rows):

@@ -121,6 +121,24 @@ def test_reward_that_changes_with_time_is_told_so(monkeypatch):
     assert told == {"Equal calls differ; keep no state, or declare deterministic=False:"}, found
 
 
+@pytest.mark.parametrize(
+    ("reward", "told"),
+    [
+        (wrong_rewards.edits_its_input, "'42': input 'answers' not as before"),
+        (wrong_rewards.edits_columns, "'42': completion.columns not as before"),
+        (
+            wrong_rewards.sorts_completions,
+            "'42': completions not as before",
+        ),
+    ],
+)
+def test_reward_that_changes_an_argument_is_told_which(reward, told):
+    found = failed(contract(reward, inputs={"answers": ["43", "42"]}, bad=("41",)))
+
+    text = found["test_arguments_stay_unchanged"]
+    assert text.splitlines()[:2] == ["Work on a copy of what you get:", f"  - {told}"]
+
+
 def test_reward_declared_as_random_is_not_asked_to_repeat():
     assert failed(contract(wrong_rewards.declared_random)) == {}
 

@@ -102,6 +102,37 @@ def test_contract_that_switches_collection_off_is_refused():
         make(__test__=False)
 
 
+@pytest.mark.parametrize("mark", ["skip", "xfail"])
+@pytest.mark.parametrize("as_list", [False, True])
+def test_contract_that_marks_all_of_its_tests_is_refused(mark, as_list):
+    made = getattr(pytest.mark, mark)(reason="later")
+
+    with pytest.raises(TypeError, match=f"marks all of its tests as {mark}, which drops every"):
+        make(pytestmark=[made] if as_list else made)
+
+
+def test_contract_may_have_other_marks():
+    make(pytestmark=[pytest.mark.slow, pytest.mark.skipif(False, reason="never")])
+
+
+@pytest.mark.parametrize(
+    ("attributes", "text"),
+    [
+        ({"max_seconds": "1"}, "AContract.max_seconds: expected a number of seconds, got '1'"),
+        ({"max_seconds": None}, "AContract.max_seconds: expected a number of seconds, got None"),
+        ({"max_seconds": True}, "expected a number of seconds, got True"),
+        ({"max_import_seconds": -1}, "max_import_seconds: expected a number of seconds, got -1"),
+        ({"options": None}, "AContract.options: expected a dict by name, got None"),
+        ({"none_inputs": ["answer"]}, "none_inputs: expected a dict by name, got ['answer']"),
+        ({"cases": 3}, "AContract.cases: expected the path of a file, got 3"),
+        ({"heavy": "torch"}, "AContract.heavy: expected names of packages, got 'torch'"),
+    ],
+)
+def test_contract_with_a_value_of_another_kind_is_refused(attributes, text):
+    with pytest.raises(TypeError, match=re.escape(text)):
+        make(**attributes)
+
+
 def test_contract_tests_have_docstrings_of_one_line_first():
     tests = contract_tests(RewardContract)
 
