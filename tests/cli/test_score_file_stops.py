@@ -3,6 +3,9 @@
 import os
 import subprocess
 import sys
+import time
+
+from grpo_core.scoring.abandoned import abandoned
 
 
 def test_interrupt_says_how_to_go_on(score, site, monkeypatch):
@@ -63,7 +66,7 @@ def test_reward_whose_calls_hang_stops_with_what_is_left(score, site):
         "from grpo_core import reward\n\n"
         '@reward(isolation="thread", timeout_s=0.1)\n'
         "def hangs(completion):\n"
-        "    time.sleep(3)\n"
+        "    time.sleep(1.5)\n"
         "    return 1.0\n",
     )
     site.write("k.jsonl", '{"completion": "a"}\n' * 1500)
@@ -73,3 +76,7 @@ def test_reward_whose_calls_hang_stops_with_what_is_left(score, site):
     assert ran.code == 1
     assert "calls that were late still run" in ran.err
     assert ran.err.endswith("stopped; --resume goes on with o.jsonl.partial\n")
+    end = time.monotonic() + 10
+    while abandoned():  # else the next test would find threads that are not its own
+        assert time.monotonic() < end
+        time.sleep(0.01)
