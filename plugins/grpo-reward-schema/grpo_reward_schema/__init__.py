@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from grpo_core import Rewards, hookimpl
+from grpo_reward_schema.json_fields import JsonFields
 from grpo_reward_schema.json_reward import Json
 
-__all__ = ["Json"]
+__all__ = ["Json", "JsonFields"]
 
 
 @hookimpl
 def grpo_rewards() -> Rewards:
     """Returns the rewards of this plugin."""
-    return [Json]
+    return [Json, JsonFields]

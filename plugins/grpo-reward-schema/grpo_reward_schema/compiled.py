@@ -89,7 +89,7 @@ class Compiled:
 
 
 @functools.lru_cache(maxsize=1024)
-def _of_text(text: str, draft: str, assert_formats: bool) -> Compiled:
+def _of_text(text: str, draft: str, assert_formats: bool, fast: bool) -> Compiled:
     return Compiled(json.loads(text), draft=draft, assert_formats=assert_formats)
 
 
@@ -99,4 +99,5 @@ def compiled(schema: Mapping[str, Any], draft: str, assert_formats: bool) -> Com
     Raises:
         ValueError: The schema cannot be used.
     """
-    return _of_text(json.dumps(schema, sort_keys=True), draft, assert_formats)
+    text = json.dumps(schema, sort_keys=True)
+    return _of_text(text, draft, assert_formats, rust.engine is not None)

@@ -56,7 +56,7 @@ class Place:
         return text.strip(BLANKS)
 
     def piece_of(self, reply: str, prefer: str = "") -> str:
-        """The piece of the reply that should be JSON: of a fence, else of the prose.
+        """The piece of the reply that should be JSON: of a fence, else of the prose; "" if none.
 
         Args:
             reply: What `reply_of` returned.
@@ -64,13 +64,13 @@ class Place:
                 there is none of these.
 
         Raises:
-            NotFound: There is none, or there are too many.
+            NotFound: There are too many.
         """
         fenced, prose = _fences(reply)
         pieces = fenced or list(_pieces(prose))
         pieces = [p for p in pieces if p[:1] and p[0] in prefer] or pieces
         if not pieces:
-            raise NotFound("no JSON in the text" if reply else "the text is empty")
+            return ""
         if self.pick == "only" and len(pieces) > 1:
             raise NotFound(f'{len(pieces)} pieces of JSON, and pick = "only" takes one')
         return pieces[0 if self.pick == "first" else -1]

@@ -113,13 +113,17 @@ def check_format(name: str) -> None:
         )
 
 
-@functools.lru_cache(maxsize=256)
 def matches(name: str, draft: str) -> Callable[[Any], bool]:
     """Returns what says whether a value has a format; values other than texts have all."""
-    if rust.engine is not None:
-        fast: Callable[[Any], bool]
-        fast = validator_of({"$schema": draft, "format": name}, formats=True).is_valid
-        return fast
+    return _matches(name, draft, rust.engine is not None)
+
+
+@functools.lru_cache(maxsize=256)
+def _matches(name: str, draft: str, fast: bool) -> Callable[[Any], bool]:
+    if fast:
+        has_it: Callable[[Any], bool]
+        has_it = validator_of({"$schema": draft, "format": name}, formats=True).is_valid
+        return has_it
     check = _CHECKS.get(name)
 
     def has_format(value: Any) -> bool:

@@ -59,16 +59,18 @@ def backtracks(pattern: str) -> bool:
     return False
 
 
-@functools.lru_cache(maxsize=4096)
 def matcher_of(pattern: str) -> Matcher:
     """Returns what says whether a text has a match of the pattern anywhere.
 
     Raises:
         ValueError: The pattern is none.
     """
-    if rust.engine is not None:
-        return _of_rust(pattern)
-    return _of_regex(pattern)
+    return _matcher(pattern, rust.engine is not None)
+
+
+@functools.lru_cache(maxsize=4096)
+def _matcher(pattern: str, fast: bool) -> Matcher:
+    return _of_rust(pattern) if fast else _of_regex(pattern)
 
 
 def _of_rust(pattern: str) -> Matcher:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from grpo_core import Completion
-from grpo_reward_schema.finding import BLANKS, Extract, NotFound, Pick, Place
+from grpo_reward_schema.finding import Extract, NotFound, Pick, Place
 from grpo_reward_schema.parsing import Duplicates, Limits, NotJson
 
 # Deeper values overflow Python's stack in a validator; 128 is what parsers commonly take.
@@ -72,24 +72,20 @@ class Reader:
         """
         self.limits.check_size(completion.text)
         reply = self.place.reply_of(completion.text, completion.prefill)
+        if not reply:
+            raise NotFound("the text is empty")
         if self.place.extract == "whole":
-            if not reply:
-                raise NotFound("the text is empty")
             return self.limits.parse(reply)
-        if reply[:1] in '{["-0123456789tfn':  # else it cannot be JSON as a whole
+        why: NotFound | NotJson = NotFound("no JSON in the text")
+        if reply[0] in '{["-0123456789tfn':  # else it cannot be JSON as a whole
             try:
                 return self.limits.parse(reply)
             except NotJson as exc:
                 why = exc
-            try:
-                piece = self.place.piece_of(reply, prefer)
-            except NotFound:
-                raise why from None
-            if piece == reply:
-                raise why
-        else:
-            piece = self.place.piece_of(reply, prefer)
-        return self.limits.parse(piece.strip(BLANKS))
+        piece = self.place.piece_of(reply, prefer)
+        if piece in ("", reply):
+            raise why
+        return self.limits.parse(piece)
 
 
 def check_choice(option: str, value: str, allowed: tuple[str, ...]) -> None:

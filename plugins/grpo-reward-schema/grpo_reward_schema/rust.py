@@ -49,15 +49,8 @@ def validator_of(
             schema,
             validate_formats=formats,
             pattern_options=options,
-            registry=_registry(rs, schema, resources) if resources else None,
+            registry=rs.Registry(list(resources.items())) if resources else None,
             offline=True,
         )
     except (rs.ValidationError, rs.ReferencingError, ValueError, TypeError) as exc:
         raise ValueError(str(getattr(exc, "message", exc))) from exc
-
-
-def _registry(rs: ModuleType, schema: Any, resources: Mapping[str, Any]) -> Any:
-    """The resources; one that names no draft is of that of the schema."""
-    named = {"$schema": schema["$schema"]} if isinstance(schema, dict) else {}
-    made = [(uri, {**named, **r} if isinstance(r, dict) else r) for uri, r in resources.items()]
-    return rs.Registry(made)
