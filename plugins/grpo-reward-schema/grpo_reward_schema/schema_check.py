@@ -21,6 +21,8 @@ MAX_DEPTH = 100
 # Ways to apply schemas to one value: doubled references make 2^n of them.
 MAX_WAYS = 10_000
 
+# Keywords whose values are data, and no schemas.
+_DATA = ("const", "enum", "default", "examples")
 _REFS = ("$ref", "$dynamicRef", "$recursiveRef")
 # Keywords whose schemas apply to the same value, and not to a part of it.
 _LISTS_IN_PLACE = ("allOf", "anyOf", "oneOf")
@@ -89,7 +91,7 @@ def _check_against_draft(schema: Any, draft: str) -> None:
 def _without_draft(schema: Any, draft: str) -> Any:
     if isinstance(schema, dict):
         return {
-            key: _without_draft(value, draft)
+            key: value if key in _DATA else _without_draft(value, draft)
             for key, value in schema.items()
             if not (key == "$schema" and isinstance(value, str) and value.rstrip("#") == draft)
         }
@@ -143,6 +145,11 @@ class _Walk:
             if not isinstance(schema, dict) or id(schema) in self._in_place:
                 continue
             self._kept.append(schema)
+            if "$schema" in schema and self._at(schema):
+                raise ValueError(
+                    f"{self._at(schema)}/$schema: a part of the schema is of another draft, got "
+                    f"{schema['$schema']!r}; write the whole of it in one draft"
+                )
             targets = [self._target(schema, key, scope) for key in _REFS if key in schema]
             self._in_place[id(schema)] = [t for t, _ in targets]
             todo += targets

@@ -1,13 +1,20 @@
-"""A neutral config vocabulary for structured rewards, mapped to the rewards of this plugin."""
+"""A neutral config vocabulary for structured rewards, mapped to the rewards of this plugin.
+
+WITHOUT_JSONSCHEMA_RS=1 in the environment scores as if jsonschema-rs were not installed.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
-from grpo_reward_schema import Json
+from grpo_reward_schema import Json, rust
 
 from grpo_core import Completion, Fail
+
+if os.environ.get("WITHOUT_JSONSCHEMA_RS"):
+    rust.engine = None
 
 _SAME = ("extract", "pick", "mode", "assert_formats", "duplicate_keys", "max_depth", "max_bytes")
 _ONLY: Mapping[str, Any] = {"nan": "reject", "remote_refs": "deny", "repair": False}

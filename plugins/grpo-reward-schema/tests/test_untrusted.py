@@ -103,6 +103,10 @@ def test_no_file_is_read(backend: str, tmp_path: Path) -> None:
             },
             "/$defs/a: the schema refers to itself for the same value",
         ),
+        (
+            {"properties": {"a": {"$schema": "http://json-schema.org/draft-07/schema#"}}},
+            "/properties/a/$schema: a part of the schema is of another draft",
+        ),
         ({"pattern": "a" * 2001}, "/pattern: "),
         ({"enum": ["a" * 500_000]}, "/: the schema has 500"),
     ],
@@ -155,6 +159,13 @@ def test_reference_inside_data_is_no_reference(backend: str) -> None:
     schema = {"const": {"$ref": "http://127.0.0.1:9/"}, "default": {"$ref": "file:///etc/passwd"}}
 
     assert Json()(Completion(json.dumps(schema["const"])), schema).reason == ""
+
+
+def test_name_of_a_draft_inside_data_is_data(backend: str) -> None:
+    value = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+
+    assert Json()(Completion(json.dumps(value)), {"const": value}).reason == ""
+    assert Json()(Completion("{}"), {"const": value}).reason != ""
 
 
 def test_bad_row_fails_and_says_why() -> None:
