@@ -194,3 +194,37 @@ def test_format_that_cannot_be_asserted_is_an_error(python_only: None) -> None:
         "jsonschema-rs; install grpo-reward-schema[fast], or leave assert_formats out"
     )
     assert Json().check_inputs({"format": "uri"}) is None
+
+
+_NO_OTHERS = {"additionalProperties": False, "properties": {"a": {}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "whole", "without"),
+    [
+        # Two schemas forbid what a third requires.
+        ({"required": ["b"], "allOf": [_NO_OTHERS, {**_NO_OTHERS}]}, {"a": 1, "b": 1}, {"a": 1}),
+        # The bad one of two members that are worth their mean.
+        (
+            {
+                "required": ["ok", "x"],
+                "additionalProperties": {"type": "integer", "minimum": 0, "maximum": 9},
+            },
+            {"ok": 1, "x": "bad"},
+            {"ok": 1},
+        ),
+        # Without a required member further down two items are no longer equal.
+        (
+            {"items": {"required": ["k"]}, "uniqueItems": True},
+            [{"k": 1, "a": 1}, {"k": 1, "a": 1}],
+            [{"a": 1}, {"k": 1, "a": 1}],
+        ),
+        ({"required": ["k"], "maxProperties": 0, "enum": [{}]}, {"k": 1}, {}),
+        ({"required": ["k"], "not": {"required": ["k"]}, "maxProperties": 0}, {"k": 1}, {}),
+        ({"required": ["k"], "anyOf": [{"maxProperties": 0, "enum": [{}]}]}, {"k": 1}, {}),
+    ],
+)
+def test_deleting_what_is_required_does_not_pay(
+    backend: str, schema: dict[str, Any], whole: Any, without: Any
+) -> None:
+    assert scored(without, schema).value <= scored(whole, schema).value < 1.0

@@ -128,8 +128,57 @@ def test_both_backends_and_the_credit_say_the_same(schema: dict[str, Any], value
     assert (share > 1 - 1e-9) == from_rust.is_valid(value)
 
 
+# What deleting a member may satisfy, beside what requires it.
+_NEGATIVE = st.fixed_dictionaries(
+    {},
+    optional={
+        "maxProperties": st.integers(0, 1),
+        "additionalProperties": st.just(False),
+        "propertyNames": st.sampled_from([False, {"enum": ["b"]}]),
+        "not": st.sampled_from([{"required": ["a"]}, {"minProperties": 1}]),
+        "enum": st.just([{}, [], [{}]]),
+        "anyOf": st.just([{"maxProperties": 0}, {"maxItems": 0}]),
+        "oneOf": st.just([{"required": ["a"]}, {"minProperties": 1}]),
+        "dependentRequired": st.just({"a": ["z"], "b": ["z"]}),
+        "patternProperties": st.sampled_from([{"a": False}, {"b": {"type": "null"}}]),
+        "unevaluatedProperties": st.just(False),
+        "uniqueItems": st.just(True),
+        "if": st.just({"required": ["a"]}),
+        "then": st.just({"required": ["y", "z"]}),
+    },
+)
+_TIGHT = st.recursive(
+    st.builds(lambda own: {"required": ["a", "b"], **own}, _NEGATIVE),
+    lambda inner: st.builds(
+        lambda own, a, item, other: {
+            "required": ["a", "b"],
+            "properties": {"a": a},
+            "items": item,
+            "allOf": [other],
+            **own,
+        },
+        _NEGATIVE,
+        inner,
+        inner,
+        inner,
+    ),
+    max_leaves=4,
+)
+_FULL = st.recursive(
+    st.integers(0, 1),
+    lambda inner: (
+        st.lists(st.fixed_dictionaries({"a": inner, "b": inner}), max_size=2)
+        | st.fixed_dictionaries({"a": inner, "b": inner}, optional={"c": inner})
+    ),
+    max_leaves=6,
+)
+
+
 @MANY
-@given(schema=SCHEMAS, value=OBJECTS)
+@given(
+    schema=SCHEMAS | st.builds(lambda schema: {**schema, "$defs": {"d": {}}}, _TIGHT),
+    value=OBJECTS | _FULL,
+)
 def test_deleting_a_required_member_never_pays(schema: dict[str, Any], value: Any) -> None:
     compiled = made(schema)
     if compiled is None:
