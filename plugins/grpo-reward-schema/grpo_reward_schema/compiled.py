@@ -88,7 +88,7 @@ class Compiled:
         return found.share, f"{pointer or '/'}: {fault}"
 
 
-@functools.lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=256)
 def _of_text(text: str, draft: str, assert_formats: bool, fast: bool) -> Compiled:
     return Compiled(json.loads(text), draft=draft, assert_formats=assert_formats)
 
