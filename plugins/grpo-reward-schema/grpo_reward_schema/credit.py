@@ -51,6 +51,7 @@ _WHOLE = (
     "$dynamicRef",
     "$recursiveRef",
 )
+_NEAREST = "fits; this is the nearest)"
 # Leaves that deleting a member of an object cannot satisfy, there or further up.
 _SAFE = frozenset({"minProperties", "minItems", "maxItems"})
 
@@ -333,7 +334,9 @@ class Branches:
         if best.fault is None:
             return share, None
         pointer, fault = best.fault
-        return share, (pointer, f"{fault} (no branch of {self._keyword} fits; this is the nearest)")
+        if not fault.endswith(_NEAREST):  # once is enough, however deep the branches are
+            fault += f" (no branch of {self._keyword} {_NEAREST}"
+        return share, (pointer, fault)
 
     def _judge_if(self, value: Any) -> tuple[float, tuple[str, str] | None]:
         condition, then, other = self._nodes

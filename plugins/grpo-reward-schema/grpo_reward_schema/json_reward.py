@@ -88,7 +88,7 @@ class Json:
         try:
             compiled(schema, self._draft, self._assert_formats)
         except (ValueError, RecursionError) as exc:
-            return f"the schema cannot be used: {exc or type(exc).__name__}"
+            return f"the schema cannot be used: {exc}"
         return None
 
     def __call__(self, completion: Completion, schema: dict[str, Any]) -> Score | Fail:
@@ -99,7 +99,7 @@ class Json:
         try:
             against = compiled(schema, self._draft, self._assert_formats)
         except (ValueError, RecursionError) as exc:
-            return Fail(f"the schema cannot be used: {exc or type(exc).__name__}")
+            return Fail(f"the schema cannot be used: {exc}")
         try:
             value = self._reader.read(completion, against.brackets)
         except (NotFound, NotJson) as exc:
@@ -110,5 +110,8 @@ class Json:
             share, fault = against.credit(value)
         except LimitHit as exc:
             return Score(0.0, f"limit: {exc}", {"limit_hits": 1.0})
+        except RecursionError:
+            why = "limit: the value is nested too deep for this schema"
+            return Score(0.0, why, {"limit_hits": 1.0})
         points = 0.0 if self._is_strict else MOST_INVALID * share
         return Score(points, fault, {"limit_hits": 0.0})

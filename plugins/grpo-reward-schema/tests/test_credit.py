@@ -228,3 +228,29 @@ def test_deleting_what_is_required_does_not_pay(
     backend: str, schema: dict[str, Any], whole: Any, without: Any
 ) -> None:
     assert scored(without, schema).value <= scored(whole, schema).value < 1.0
+
+
+def test_value_that_is_too_deep_for_the_stack_scores_zero(python_only: None) -> None:
+    chain = {f"d{i}": {"anyOf": [{"$ref": f"#/$defs/d{i + 1}"}]} for i in range(30)}
+    last = {"d30": {"items": {"$ref": "#/$defs/d0"}}}
+    text = "[" * 120 + "]" * 120
+
+    found = Json()(Completion(text), {"$defs": {**chain, **last}, "$ref": "#/$defs/d0"})
+
+    assert isinstance(found, Score)
+    assert found == Score(
+        0.0, "limit: the value is nested too deep for this schema", {"limit_hits": 1.0}
+    )
+
+
+def test_nearest_branch_is_said_once_however_deep(backend: str) -> None:
+    schema = {
+        "$defs": {
+            "n": {"anyOf": [{"type": "null"}, {"items": {"$ref": "#/$defs/n"}, "type": "array"}]}
+        },
+        "$ref": "#/$defs/n",
+    }
+
+    assert scored([[[["x"]]]], schema).reason == (
+        '/0/0/0/0: expected null, got "x" (no branch of anyOf fits; this is the nearest)'
+    )
