@@ -148,7 +148,7 @@ def _rule(where: str, given: Mapping[str, str]) -> _Rule:
 
 def _compiled(where: str, pattern: str) -> _Regex:
     # Here, not above: it takes longer than all of the plugin, and only this reward needs it.
-    import regex  # type: ignore[import-untyped]  # the package has no types
+    import regex
 
     try:
         compiled: _Regex = regex.compile(pattern)

@@ -1,0 +1,256 @@
+"""The share of leaf assertions, worked out by hand."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from grpo_reward_schema import Json
+
+from grpo_core import Completion, Score
+
+PERSON: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "minLength": 1},
+        "age": {"type": "integer", "minimum": 0, "maximum": 150},
+        "email": {"type": "string"},
+    },
+    "required": ["name", "age"],
+    "additionalProperties": False,
+}
+
+
+def scored(value: Any, schema: dict[str, Any], **options: Any) -> Score:
+    result = Json(**options)(Completion(json.dumps(value)), schema)
+    assert isinstance(result, Score)
+    return result
+
+
+# type 1, required 2, no others 1, name 2, age 3: 9 leaves. email, which is not required, is one
+# more where it is there.
+@pytest.mark.parametrize(
+    ("value", "leaves", "reason"),
+    [
+        ({"name": "Ada", "age": "36"}, 6 / 9, '/age: expected integer, got "36"'),
+        ({"name": "", "age": 36}, 8 / 9, '/name: "" is shorter than 1'),
+        ({"name": "Ada", "age": 151}, 8 / 9, "/age: 151 is above 150"),
+        # No others: not paid while something required is missing.
+        ({"name": "Ada"}, 4 / 9, "/: no 'age', which is required"),
+        ({}, 1 / 9, "/: no 'name', which is required"),
+        ({"name": "Ada", "age": 36, "x": 1}, 8 / 9, "/x: is not allowed here"),
+        ({"name": "Ada", "age": 36, "email": 1}, 9 / 10, "/email: expected string, got 1"),
+        ({"name": 5, "age": "36", "x": 1}, 3 / 9, '/age: expected integer, got "36"'),
+        ([], 0.0, "/: expected object, got an array of 0"),
+        (None, 0.0, "/: expected object, got null"),
+    ],
+)
+def test_object_earns_the_share_of_its_leaves(
+    backend: str, value: Any, leaves: float, reason: str
+) -> None:
+    found = scored(value, PERSON)
+
+    assert found.value == pytest.approx(0.95 * leaves)
+    assert found.reason == reason
+
+
+def test_valid_object_earns_all_and_has_no_reason(backend: str) -> None:
+    assert scored({"name": "Ada", "age": 36}, PERSON) == Score(1.0, "", {"limit_hits": 0.0})
+
+
+def test_strict_mode_pays_valid_values_only(backend: str) -> None:
+    assert scored({"name": "Ada", "age": 36}, PERSON, mode="strict").value == 1.0
+    assert scored({"name": "Ada", "age": "36"}, PERSON, mode="strict").value == 0.0
+
+
+def test_items_are_worth_their_mean(backend: str) -> None:
+    schema = {"type": "array", "items": {"type": "integer", "minimum": 0}, "maxItems": 9}
+
+    # type 1, maxItems 1, items 2: of four items one earns 1 of 2, one 0.
+    assert scored([1, 1, -1, "a"], schema).value == pytest.approx(0.95 * (2 + 2 * 2.5 / 4) / 4)
+    assert scored([1, 1, -1, "a"], schema).reason == "/2: -1 is below 0"
+
+
+def test_items_that_are_lacking_count_as_wrong(backend: str) -> None:
+    schema = {"type": "array", "items": {"type": "integer"}, "minItems": 2}
+
+    # type 1, minItems 0 of 1, items 1 of 2 slots.
+    assert scored([1], schema).value == pytest.approx(0.95 * 1.5 / 3)
+    assert scored([], schema).value == pytest.approx(0.95 * 1 / 3)
+    assert scored([], schema).reason == "/: 0 items, at least 2 expected"
+
+
+def test_more_right_items_of_the_same_kind_do_not_hide_a_missing_member(backend: str) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"list": {"type": "array", "items": {"type": "integer"}}, "a": {"const": 1}},
+        "required": ["list", "a"],
+    }
+
+    few, many = scored({"list": [1]}, schema), scored({"list": [1] * 1000}, schema)
+
+    # type 1, required 1 of 2, list 2, a 0 of 1.
+    assert few.value == many.value == pytest.approx(0.95 * 4 / 6)
+
+
+def test_nearest_branch_is_paid_and_named(backend: str) -> None:
+    card = {"properties": {"kind": {"const": "card"}, "no": {"type": "string"}}}
+    iban = {"properties": {"kind": {"const": "iban"}, "iban": {"type": "string"}}}
+    schema = {
+        "type": "object",
+        "anyOf": [{**card, "required": ["kind", "no"]}, {**iban, "required": ["kind", "iban"]}],
+    }
+
+    # type 1, the branch 4: required 2, kind 1, no 0.
+    found = scored({"kind": "card", "no": 1}, schema)
+
+    assert found.value == pytest.approx(0.95 * 4 / 5)
+    assert found.reason == (
+        "/no: expected string, got 1 (no branch of anyOf fits; this is the nearest)"
+    )
+
+
+def test_two_branches_of_one_of_cost_its_leaf(backend: str) -> None:
+    schema = {"oneOf": [{"type": "integer"}, {"type": "number"}]}
+
+    # The branch 1, only one 0.
+    assert scored(1, schema).value == pytest.approx(0.95 * 1 / 2)
+    assert scored(1, schema).reason == "/: 2 branches of oneOf fit, and only one may"
+
+
+def test_branch_of_if_is_paid(backend: str) -> None:
+    schema = {
+        "type": "object",
+        "if": {"properties": {"a": {"const": 1}}},
+        "then": {"required": ["b", "c"]},
+        "else": {"required": ["d"]},
+    }
+
+    assert scored({"a": 1, "b": 1}, schema).value == pytest.approx(0.95 * 2 / 3)
+    assert scored({"a": 2, "d": 1}, schema).value == 1.0
+
+
+def test_pointer_of_the_reason_is_escaped(backend: str) -> None:
+    schema = {"properties": {"a/b~": {"items": {"type": "string"}}}}
+
+    assert scored({"a/b~": ["x", 1]}, schema).reason == "/a~1b~0/1: expected string, got 1"
+
+
+def test_reason_is_one_short_line(backend: str) -> None:
+    found = scored("x\n" * 1000, {"pattern": "^y", "maxLength": 10**6})
+
+    assert "\n" not in found.reason
+    assert len(found.reason) < 200
+    assert scored([1] * 1000, {"maxItems": 1}).reason == "/: 1000 items, at most 1 expected"
+
+
+def test_recursive_schema_has_credit(backend: str) -> None:
+    schema = {
+        "$defs": {
+            "node": {
+                "type": "object",
+                "properties": {
+                    "value": {"type": "integer"},
+                    "next": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/node"}]},
+                },
+                "required": ["value", "next"],
+            }
+        },
+        "$ref": "#/$defs/node",
+    }
+    good = {"value": 1, "next": {"value": 2, "next": {"value": 3, "next": None}}}
+    bad = {"value": 1, "next": {"value": 2, "next": {"value": "3", "next": None}}}
+    worse = {"value": "1", "next": {"value": 2, "next": {"value": "3", "next": None}}}
+
+    assert scored(good, schema).value == 1.0
+    assert 0.0 < scored(worse, schema).value < scored(bad, schema).value < 1.0
+
+
+def test_draft_is_named_by_the_schema_or_by_the_option(backend: str) -> None:
+    tuple_of_7 = {"items": [{"type": "integer"}, {"type": "string"}]}
+    named = {"$schema": "http://json-schema.org/draft-07/schema#", **tuple_of_7}
+
+    assert scored([1, "a"], named).value == 1.0
+    assert scored([1, 2], named).reason == "/1: expected string, got 2"
+    assert scored([1, 2], tuple_of_7, draft="7").value < 1.0
+    assert "/items" in Json()(Completion("[1]"), tuple_of_7).reason
+
+
+def test_formats_are_asserted_when_asked(backend: str) -> None:
+    schema = {"type": "string", "format": "date"}
+
+    assert scored("2026-02-30", schema).value == 1.0
+    found = scored("2026-02-30", schema, assert_formats=True)
+    assert found.value == pytest.approx(0.95 * 1 / 2)
+    assert found.reason == '/: "2026-02-30" is no date'
+
+
+def test_format_that_cannot_be_asserted_is_an_error(python_only: None) -> None:
+    reward = Json(assert_formats=True)
+
+    assert reward.check_inputs({"format": "uri"}) == (
+        "the schema cannot be used: /format: the format 'uri' can only be asserted with "
+        "jsonschema-rs; install grpo-reward-schema[fast], or leave assert_formats out"
+    )
+    assert Json().check_inputs({"format": "uri"}) is None
+
+
+_NO_OTHERS = {"additionalProperties": False, "properties": {"a": {}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "whole", "without"),
+    [
+        # Two schemas forbid what a third requires.
+        ({"required": ["b"], "allOf": [_NO_OTHERS, {**_NO_OTHERS}]}, {"a": 1, "b": 1}, {"a": 1}),
+        # The bad one of two members that are worth their mean.
+        (
+            {
+                "required": ["ok", "x"],
+                "additionalProperties": {"type": "integer", "minimum": 0, "maximum": 9},
+            },
+            {"ok": 1, "x": "bad"},
+            {"ok": 1},
+        ),
+        # Without a required member further down two items are no longer equal.
+        (
+            {"items": {"required": ["k"]}, "uniqueItems": True},
+            [{"k": 1, "a": 1}, {"k": 1, "a": 1}],
+            [{"a": 1}, {"k": 1, "a": 1}],
+        ),
+        ({"required": ["k"], "maxProperties": 0, "enum": [{}]}, {"k": 1}, {}),
+        ({"required": ["k"], "not": {"required": ["k"]}, "maxProperties": 0}, {"k": 1}, {}),
+        ({"required": ["k"], "anyOf": [{"maxProperties": 0, "enum": [{}]}]}, {"k": 1}, {}),
+    ],
+)
+def test_deleting_what_is_required_does_not_pay(
+    backend: str, schema: dict[str, Any], whole: Any, without: Any
+) -> None:
+    assert scored(without, schema).value <= scored(whole, schema).value < 1.0
+
+
+def test_value_that_is_too_deep_for_the_stack_scores_zero(python_only: None) -> None:
+    chain = {f"d{i}": {"anyOf": [{"$ref": f"#/$defs/d{i + 1}"}]} for i in range(30)}
+    last = {"d30": {"items": {"$ref": "#/$defs/d0"}}}
+    text = "[" * 120 + "]" * 120
+
+    found = Json()(Completion(text), {"$defs": {**chain, **last}, "$ref": "#/$defs/d0"})
+
+    assert isinstance(found, Score)
+    assert found == Score(
+        0.0, "limit: the value is nested too deep for this schema", {"limit_hits": 1.0}
+    )
+
+
+def test_nearest_branch_is_said_once_however_deep(backend: str) -> None:
+    schema = {
+        "$defs": {
+            "n": {"anyOf": [{"type": "null"}, {"items": {"$ref": "#/$defs/n"}, "type": "array"}]}
+        },
+        "$ref": "#/$defs/n",
+    }
+
+    assert scored([[[["x"]]]], schema).reason == (
+        '/0/0/0/0: expected null, got "x" (no branch of anyOf fits; this is the nearest)'
+    )

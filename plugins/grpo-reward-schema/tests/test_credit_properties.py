@@ -1,0 +1,252 @@
+"""Random schemas and values: both backends agree, and deleting what is required never pays."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from grpo_reward_schema import rust
+from grpo_reward_schema.compiled import Compiled
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+NAMES = st.sampled_from(["a", "b", "c"])
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 3)
+    | st.sampled_from([0.5, 1.0, -0.25, 0.07, 1e20])
+    | st.sampled_from(["", "a", "b", "ab", "a\n", "é"])
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
+    max_leaves=8,
+)
+TYPES = st.sampled_from(["null", "boolean", "integer", "number", "string", "array", "object"])
+ASSERTIONS = st.fixed_dictionaries(
+    {},
+    optional={
+        "type": TYPES | st.lists(TYPES, min_size=1, max_size=3, unique=True),
+        "minimum": st.integers(-2, 2),
+        "maximum": st.integers(-2, 2),
+        "exclusiveMinimum": st.integers(-2, 2),
+        "exclusiveMaximum": st.integers(-2, 2),
+        "multipleOf": st.sampled_from([1, 2, 0.5, 0.01]),
+        "minLength": st.integers(0, 2),
+        "maxLength": st.integers(0, 2),
+        "pattern": st.sampled_from(["^a$", "a", "^[ab]+$", r"\w", r"^[\W]$", r"\p{L}", "^(?!b)"]),
+        "enum": st.lists(VALUES, min_size=1, max_size=3, unique_by=lambda v: repr(v)),
+        "const": VALUES,
+        "minItems": st.integers(0, 3),
+        "maxItems": st.integers(0, 2),
+        "uniqueItems": st.booleans(),
+        "minProperties": st.integers(0, 2),
+        "maxProperties": st.integers(0, 2),
+        "required": st.lists(NAMES, max_size=3, unique=True),
+        "dependentRequired": st.dictionaries(
+            NAMES, st.lists(NAMES, max_size=2, unique=True), max_size=2
+        ),
+    },
+)
+
+
+def _grown(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    inner = inner | st.booleans()
+    some = st.lists(inner, min_size=1, max_size=2)
+    applied = st.fixed_dictionaries(
+        {},
+        optional={
+            "properties": st.dictionaries(NAMES, inner, max_size=3),
+            "patternProperties": st.dictionaries(
+                st.sampled_from(["^a", "b", "[bc]"]), inner, max_size=2
+            ),
+            "additionalProperties": inner,
+            "items": inner,
+            "prefixItems": some,
+            "contains": inner,
+            "minContains": st.integers(0, 2),
+            "allOf": some,
+            "anyOf": some,
+            "oneOf": some,
+            "not": inner,
+            "if": inner,
+            "then": inner,
+            "else": inner,
+            "propertyNames": inner,
+            "dependentSchemas": st.dictionaries(NAMES, inner, max_size=1),
+            "unevaluatedProperties": inner,
+            "unevaluatedItems": inner,
+            "$ref": st.just("#/$defs/d"),
+        },
+    )
+    return st.builds(lambda own, more: {**own, **more}, ASSERTIONS, applied)
+
+
+SCHEMAS = st.builds(
+    lambda schema, d: {**schema, "$defs": {"d": d}},
+    st.recursive(ASSERTIONS, _grown, max_leaves=6),
+    ASSERTIONS,
+)
+OBJECTS = st.dictionaries(NAMES, VALUES, max_size=3)
+MANY = settings(
+    max_examples=300, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+)
+
+
+def made(schema: dict[str, Any]) -> Compiled | None:
+    try:
+        return Compiled(schema)
+    except ValueError:
+        return None
+
+
+def score(schema: Compiled, value: Any) -> float:
+    return 1.0 if schema.is_valid(value) else 0.95 * schema.credit(value)[0]
+
+
+@MANY
+@given(schema=SCHEMAS, value=VALUES | OBJECTS)
+def test_both_backends_and_the_credit_say_the_same(schema: dict[str, Any], value: Any) -> None:
+    from_rust = made(schema)
+    engine, rust.engine = rust.engine, None
+    try:
+        from_python = made(schema)
+        python_score = score(from_python, value) if from_python else None
+    finally:
+        rust.engine = engine
+
+    assert (from_rust is None) == (from_python is None)
+    if from_rust is None:
+        return
+    share, _ = from_rust.credit(value)
+    assert score(from_rust, value) == python_score
+    assert 0.0 <= share <= 1.0 + 1e-12
+    assert (share > 1 - 1e-9) == from_rust.is_valid(value)
+
+
+# What deleting a member may satisfy, beside what requires it.
+_NEGATIVE = st.fixed_dictionaries(
+    {},
+    optional={
+        "maxProperties": st.integers(0, 1),
+        "additionalProperties": st.just(False),
+        "propertyNames": st.sampled_from([False, {"enum": ["b"]}]),
+        "not": st.sampled_from([{"required": ["a"]}, {"minProperties": 1}]),
+        "enum": st.just([{}, [], [{}]]),
+        "anyOf": st.just([{"maxProperties": 0}, {"maxItems": 0}]),
+        "oneOf": st.just([{"required": ["a"]}, {"minProperties": 1}]),
+        "dependentRequired": st.just({"a": ["z"], "b": ["z"]}),
+        "patternProperties": st.sampled_from([{"a": False}, {"b": {"type": "null"}}]),
+        "unevaluatedProperties": st.just(False),
+        "uniqueItems": st.just(True),
+        "if": st.just({"required": ["a"]}),
+        "then": st.just({"required": ["y", "z"]}),
+    },
+)
+_TIGHT = st.recursive(
+    st.builds(lambda own: {"required": ["a", "b"], **own}, _NEGATIVE),
+    lambda inner: st.builds(
+        lambda own, a, item, other: {
+            "required": ["a", "b"],
+            "properties": {"a": a},
+            "items": item,
+            "allOf": [other],
+            **own,
+        },
+        _NEGATIVE,
+        inner,
+        inner,
+        inner,
+    ),
+    max_leaves=4,
+)
+_FULL = st.recursive(
+    st.integers(0, 1),
+    lambda inner: (
+        st.lists(st.fixed_dictionaries({"a": inner, "b": inner}), max_size=2)
+        | st.fixed_dictionaries({"a": inner, "b": inner}, optional={"c": inner})
+    ),
+    max_leaves=6,
+)
+
+
+@MANY
+@given(
+    schema=SCHEMAS | st.builds(lambda schema: {**schema, "$defs": {"d": {}}}, _TIGHT),
+    value=OBJECTS | _FULL,
+)
+def test_deleting_a_required_member_never_pays(schema: dict[str, Any], value: Any) -> None:
+    compiled = made(schema)
+    if compiled is None:
+        return
+    before = score(compiled, value)
+    for path in required_paths([schema], schema, value):
+        assert score(compiled, without(value, path)) <= before + 1e-9, path
+
+
+@given(value=OBJECTS)
+def test_an_object_without_members_never_beats_one_that_has_some(value: Any) -> None:
+    schema = Compiled(
+        {
+            "type": "object",
+            "properties": {name: {"type": "integer"} for name in "abc"},
+            "required": ["a", "b", "c"],
+            "additionalProperties": False,
+        }
+    )
+
+    assert score(schema, {}) <= score(schema, value)
+
+
+def required_paths(
+    schemas: list[Any], root: dict[str, Any], value: Any, path: tuple[Any, ...] = ()
+) -> Iterator[tuple[Any, ...]]:
+    """Where a member stands that a schema requires which applies whatever the value is."""
+    parts = [part for schema in schemas for part in _parts(schema, root)]
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if any(name in part.get("required", ()) for part in parts):
+                yield (*path, name)
+            applied = [s for part in parts for s in _of_member(part, name)]
+            yield from required_paths(applied, root, inner, (*path, name))
+    elif isinstance(value, list):
+        for i, inner in enumerate(value):
+            applied = [s for part in parts for s in _of_item(part, i)]
+            yield from required_paths(applied, root, inner, (*path, i))
+
+
+def _parts(schema: Any, root: dict[str, Any]) -> list[dict[str, Any]]:
+    if not isinstance(schema, dict):
+        return []
+    inner = [part for one in schema.get("allOf", ()) for part in _parts(one, root)]
+    referred = _parts(root["$defs"]["d"], root) if "$ref" in schema else []
+    return [schema, *inner, *referred]
+
+
+def _of_member(part: dict[str, Any], name: str) -> list[Any]:
+    found = [part["properties"][name]] if name in part.get("properties", {}) else []
+    patterns = part.get("patternProperties", {})
+    found += [schema for pattern, schema in patterns.items() if re.search(pattern, name)]
+    if not found and "additionalProperties" in part:
+        found = [part["additionalProperties"]]
+    return found
+
+
+def _of_item(part: dict[str, Any], i: int) -> list[Any]:
+    prefix = part.get("prefixItems", [])
+    if i < len(prefix):
+        return [prefix[i]]
+    return [part["items"]] if "items" in part else []
+
+
+def without(value: Any, path: tuple[Any, ...]) -> Any:
+    value = copy.deepcopy(value)
+    inner = value
+    for key in path[:-1]:
+        inner = inner[key]
+    del inner[path[-1]]
+    return json.loads(json.dumps(value))
