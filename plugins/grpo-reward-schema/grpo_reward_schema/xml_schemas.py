@@ -15,15 +15,12 @@ Kind = Literal["xsd", "relaxng"]
 MAX_SCHEMA_BYTES = 1_000_000
 _XSD = "http://www.w3.org/2001/XMLSchema"
 _RNG = "http://relaxng.org/ns/structure/1.0"
-_XSI = "http://www.w3.org/2001/XMLSchema-instance"
 # What makes libxml2 read other documents; an import that names no place does not.
 _READS_OTHERS = {
     **{f"{{{_XSD}}}{name}": "schemaLocation" for name in ("include", "redefine", "override")},
     f"{{{_XSD}}}import": "schemaLocation",
     **{f"{{{_RNG}}}{name}": "href" for name in ("include", "externalRef")},
 }
-# Hints of a document to its schema, which libxml2 would follow.
-_HINTS = (f"{{{_XSI}}}schemaLocation", f"{{{_XSI}}}noNamespaceSchemaLocation")
 _MOST_MESSAGE = 200
 
 
@@ -73,9 +70,7 @@ class Schema:
             root = self._etree.fromstring(text.encode(), self._parser())
         except self._etree.LxmlError as exc:
             raise NotXml(f"/: {_one_line(str(exc))}") from exc
-        for element in root.iter(self._etree.Element):
-            for hint in _HINTS:
-                element.attrib.pop(hint, None)
+        # libxml2 follows a document's xsi:schemaLocation only where it was given no schema.
         with self._lock:
             if self._schema.validate(root):
                 return None
