@@ -252,3 +252,11 @@ def test_without_lxml_only_schemas_are_missing(monkeypatch: pytest.MonkeyPatch) 
         with pytest.raises(ValueError, match=r"pip install 'grpo-reward-schema\[xml\]'"):
             Xml(**{option: "<not-seen-before/>"})
     assert scored("<recipe/>", elements=RECIPE).value > 0.0
+
+
+def test_an_optional_child_that_is_absent_earns_nothing_in_a_hollow_root() -> None:
+    spec = {"root": "a", "closed": False, "children": [{"name": "b"}, {"name": "c", "min": 0}]}
+    # 1 root, 2 for each child.
+    assert scored("<a><b/></a>", elements=spec).value == 1.0
+    assert scored("<a/>", elements=spec).value == pytest.approx(0.95 / 5)
+    assert scored("<a><c/></a>", elements=spec).value == pytest.approx(0.95 * 3 / 5)
