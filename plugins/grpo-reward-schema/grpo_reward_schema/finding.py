@@ -66,7 +66,7 @@ class Place:
         Raises:
             NotFound: There are too many.
         """
-        fenced, prose = _fences(reply)
+        fenced, prose = fences(reply)
         pieces = fenced or list(_pieces(prose))
         pieces = [p for p in pieces if p[:1] and p[0] in prefer] or pieces
         if not pieces:
@@ -92,10 +92,14 @@ def is_deeper(text: str, depth: int) -> bool:
     return False
 
 
-def _fences(text: str) -> tuple[list[str], str]:
-    """What stands in fences that hold JSON, and the text outside of all fences.
+def fences(text: str, language: str = "json", openers: str = "{[") -> tuple[list[str], str]:
+    """What stands in fences that hold JSON, or another language, and the text outside of all.
 
-    A fence holds JSON if it is marked so, or if it is not marked and begins with a bracket.
+    A fence counts if it is marked with the language, or if it is not marked and begins with one
+    of the openers.
+
+    Raises:
+        NotFound: There are too many.
     """
     bodies: list[str] = []
     prose: list[str] = []
@@ -108,19 +112,20 @@ def _fences(text: str) -> tuple[list[str], str]:
             prose.append(text[at : line.start()])
             opener, info, at = mark, rest, line.end()
         elif mark.startswith(opener) and not rest:
-            bodies += _body(info, text[at : line.start()])
-            _check_number(len(bodies))
+            bodies += _body(info, text[at : line.start()], language, openers)
+            check_n_pieces(len(bodies))
             opener, at = "", line.end()
     if opener:  # cut off before the closing fence
-        bodies += _body(info, text[at:])
+        bodies += _body(info, text[at:], language, openers)
     else:
         prose.append(text[at:])
     return bodies, "".join(prose)
 
 
-def _body(info: str, text: str) -> list[str]:
+def _body(info: str, text: str, language: str, openers: str) -> list[str]:
     body = text.strip(BLANKS)
-    return [body] if info == "json" or (not info and body[:1] in _CLOSERS) else []
+    is_one = info == language or (not info and body != "" and body[0] in openers)
+    return [body] if is_one else []
 
 
 def _pieces(text: str) -> Iterator[str]:
@@ -134,7 +139,7 @@ def _pieces(text: str) -> Iterator[str]:
         at = _end(text, found.start())
         yield text[found.start() : at]
         n_pieces += 1
-        _check_number(n_pieces)
+        check_n_pieces(n_pieces)
 
 
 def _end(text: str, start: int) -> int:
@@ -149,6 +154,7 @@ def _end(text: str, start: int) -> int:
     return len(text)
 
 
-def _check_number(n_pieces: int) -> None:
+def check_n_pieces(n_pieces: int) -> None:
+    """Raises NotFound if a text has more pieces than are looked at."""
     if n_pieces > MAX_PIECES:
-        raise NotFound(f"more than {MAX_PIECES} pieces of JSON")
+        raise NotFound(f"more than {MAX_PIECES} pieces in the text")

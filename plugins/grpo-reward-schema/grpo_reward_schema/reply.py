@@ -45,11 +45,7 @@ class Reader:
         check_choice("extract", extract, get_args(Extract))
         check_choice("pick", pick, get_args(Pick))
         check_choice("duplicate_keys", duplicate_keys, get_args(Duplicates))
-        if after_tag and (after_tag.strip("</> \t\n") != after_tag):
-            bare = after_tag.strip("</> \t\n")
-            raise ValueError(
-                f"after_tag must be the bare name of a tag, got {after_tag!r}; write {bare!r}"
-            )
+        check_after_tag(after_tag)
         check_number("max_bytes", max_bytes, 1, 100_000_000)
         check_number("max_depth", max_depth, 1, _MOST_DEPTH)
         # Above 308 digits a number has no float, below 16 not even every float fits.
@@ -93,6 +89,13 @@ def check_choice(option: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         names = ", ".join(map(repr, allowed))
         raise ValueError(f"{option} must be one of {names}, got {value!r}")
+
+
+def check_after_tag(name: str) -> None:
+    """Raises ValueError if `after_tag` is more than the name of a tag."""
+    bare = name.strip("</> \t\n")
+    if bare != name:
+        raise ValueError(f"after_tag must be the bare name of a tag, got {name!r}; write {bare!r}")
 
 
 def check_number(option: str, value: float, low: float, high: float) -> None:

@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from grpo_reward_schema import Json, rust
+from grpo_reward_schema import Json, Xml, rust
 
 from grpo_core import Completion, Fail
 
@@ -17,6 +17,7 @@ if os.environ.get("WITHOUT_JSONSCHEMA_RS"):
     rust.engine = None
 
 _SAME = ("extract", "pick", "mode", "assert_formats", "duplicate_keys", "max_depth", "max_bytes")
+_XML = ("extract", "pick", "mode", "max_depth", "max_bytes", "xsd", "elements")
 _ONLY: Mapping[str, Any] = {"nan": "reject", "remote_refs": "deny", "repair": False}
 
 
@@ -26,7 +27,18 @@ def score(family: str, config: Mapping[str, Any], completion: str) -> float | No
     Raises:
         ValueError: The config cannot be built.
     """
+    if family == "xml":
+        return _xml(config, completion)
     return _json(config, completion) if family == "json" else None
+
+
+def _xml(config: Mapping[str, Any], completion: str) -> float:
+    for key, value in (("dtd", "forbid"), ("external", "deny")):
+        if config.get(key, value) != value:
+            raise ValueError(f"{key} can only be {value!r}")
+    options = {key: config[key] for key in _XML if key in config}
+    reward = Xml(after_tag=config.get("after_tag") or "", relaxng=config.get("rng", ""), **options)
+    return reward(Completion(completion)).value
 
 
 def _json(config: Mapping[str, Any], completion: str) -> float:

@@ -53,3 +53,43 @@ class TestJsonFields(RewardContract):
     good = GOOD
     bad = (*BAD, '{"name": "Eva", "age": 36}', '{"name": "Ada", "age": 36, "x": 1}')
     attacks = ATTACKS
+
+
+RECIPE = {
+    "root": "recipe",
+    "ordered": True,
+    "children": [
+        {"name": "title", "max": 1, "text": "nonempty"},
+        {"name": "step", "min": 2, "text": "nonempty"},
+    ],
+}
+GOOD_XML = (
+    "<recipe><title>Tea</title><step>Boil</step><step>Pour</step></recipe>",
+    "<think><recipe/></think>\n```xml\n<recipe><title>T</title><step>B</step><step>P</step>"
+    "</recipe>\n```",
+)
+BAD_XML = (
+    "",
+    "Tea.",
+    "<recipe><title>Tea</title><step>Boil</step></recipe>",
+    "<recipe><title>Tea</title><step>Boil</step><step>Pour</recipe>",
+    "<!DOCTYPE recipe>" + GOOD_XML[0],
+    "<think>" + GOOD_XML[0],
+)
+XML_ATTACKS = ("<recipe/>", "<recipe>" * 1000, "<" * 100_000, "<a/>" * 100, "<recipe>&x;</recipe>")
+
+
+class TestXml(RewardContract):
+    reward = "schema/xml"
+    options = {"elements": RECIPE}
+    good = GOOD_XML
+    bad = BAD_XML
+    attacks = XML_ATTACKS
+
+
+class TestXmlStrict(RewardContract):
+    reward = "schema/xml"
+    options = {"elements": RECIPE, "mode": "strict", "extract": "whole"}
+    good = GOOD_XML[:1]
+    bad = (*BAD_XML, *GOOD_XML[1:])
+    attacks = XML_ATTACKS

@@ -1,0 +1,160 @@
+"""Documents are untrusted: nothing is expanded, read or fetched, and nothing takes for ever."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from grpo_reward_schema import Xml
+
+from grpo_core import Completion
+
+LAUGHS = (
+    '<!DOCTYPE r [<!ENTITY l0 "lol">'
+    + "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10}">' for i in range(1, 10))
+    + "]><r>&l9;</r>"
+)
+XS = 'xmlns:xs="http://www.w3.org/2001/XMLSchema"'
+RNG = 'xmlns="http://relaxng.org/ns/structure/1.0"'
+# Any one element, but one that some schema declares: there is none, unless a hint is followed.
+STRICT_ANY = (
+    f'<xs:schema {XS}><xs:element name="a"><xs:complexType><xs:sequence>'
+    '<xs:any namespace="##any" processContents="strict"/></xs:sequence>'
+    "</xs:complexType></xs:element></xs:schema>"
+)
+
+
+class Listener:
+    """Counts connections to a port of this machine."""
+
+    def __init__(self) -> None:
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}/x"
+        self.connections = 0
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:
+                return
+            self.connections += 1
+            connection.close()
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+@pytest.fixture
+def listener() -> Iterator[Listener]:
+    made = Listener()
+    yield made
+    made.close()
+
+
+def read(text: str, **options: str) -> tuple[float, str]:
+    score = Xml(**options)(Completion(text))  # type: ignore[arg-type]
+    assert "\n" not in score.reason
+    return score.value, score.reason
+
+
+def test_a_document_type_is_refused_before_it_is_parsed() -> None:
+    start = time.process_time()
+    for text in (
+        LAUGHS,
+        '<?xml version="1.0"?>\n<!-- x -->' + LAUGHS,
+        "```xml\n" + LAUGHS + "\n```",
+        "Here: " + LAUGHS,
+        "Here: <?xml version='1.0'?> " + LAUGHS,
+        "<!DOCTYPE html><html/>",
+    ):
+        assert read(text) == (0.0, "a DOCTYPE is refused")
+    assert time.process_time() - start < 0.5
+    # Expat knows no lower case, and an encoding that the text declares is not believed.
+    assert read("<!doctype a><a/>")[0] == 0.0
+    utf7 = '<?xml version="1.0" encoding="UTF-7"?>+ADw-!DOCTYPE a+AD4-<a/>'
+    assert read(utf7)[0] == 0.0
+
+
+def test_no_entity_reads_a_file_or_the_network(tmp_path: Path, listener: Listener) -> None:
+    planted = tmp_path / "planted.txt"
+    planted.write_text("secret")
+    for place in (planted.as_uri(), listener.url):
+        for text in (
+            f'<!DOCTYPE r [<!ENTITY x SYSTEM "{place}">]><r>&x;</r>',
+            f'<!DOCTYPE r SYSTEM "{place}"><r/>',
+            f'<!DOCTYPE r [<!ENTITY % x SYSTEM "{place}">%x;]><r/>',
+            "<r>&x;</r>",
+        ):
+            value, reason = read(text)
+            assert value == 0.0
+            assert "secret" not in reason
+    assert listener.connections == 0
+
+
+def test_a_hint_to_a_schema_is_not_followed(tmp_path: Path, listener: Listener) -> None:
+    pytest.importorskip("lxml")
+    planted = tmp_path / "planted.xsd"
+    planted.write_text(
+        f'<xs:schema {XS} targetNamespace="urn:b"><xs:element name="b"/></xs:schema>'
+    )
+    instance = 'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"'
+    for place in (planted.as_uri(), str(planted), listener.url):
+        text = f'<a {instance} xsi:schemaLocation="urn:b {place}"><b xmlns="urn:b"/></a>'
+        value, reason = read(text, xsd=STRICT_ANY)
+        assert value == 0.1
+        assert "No matching global element declaration" in reason
+    assert listener.connections == 0
+
+
+def test_a_schema_reads_no_other(tmp_path: Path, listener: Listener) -> None:
+    pytest.importorskip("lxml")
+    planted = tmp_path / "planted.xsd"
+    planted.write_text(f'<xs:schema {XS}><xs:element name="a"/></xs:schema>')
+    (tmp_path / "planted.rng").write_text(f'<element {RNG} name="a"><empty/></element>')
+    for place in (str(planted), planted.as_uri(), listener.url):
+        for name in ("include", "import", "redefine", "override"):
+            more = ' namespace="urn:x"' if name == "import" else ""
+            text = f'<xs:schema {XS}><xs:{name} schemaLocation="{place}"{more}/></xs:schema>'
+            with pytest.raises(ValueError, match=rf"xsd: line 1: {name} of .* is refused"):
+                Xml(xsd=text)
+    for place in (str(tmp_path / "planted.rng"), listener.url):
+        for text in (
+            f'<externalRef {RNG} href="{place}"/>',
+            f'<grammar {RNG}><include href="{place}"/></grammar>',
+        ):
+            with pytest.raises(ValueError, match=r"relaxng: line 1: .* is refused"):
+                Xml(relaxng=text)
+    assert listener.connections == 0
+
+
+def test_hostile_texts_score_zero_at_once() -> None:
+    deep = 100_000
+    for text, reason in (
+        ("<a>" * deep, "nested deeper than 128 levels"),
+        ("<a>" * deep + "</a>" * deep, "nested deeper than 128 levels"),
+        ("see " + "<a>" * deep, "nested deeper than 128 levels"),
+        ("<a>" + "<b/>" * 200_000 + "</a>", "more than 100000 elements"),
+        ("<a>" + "x" * 1_000_000 + "</a>", "longer than 1000000 bytes"),
+        ("see " + "<a/>" * 2000, "more than 1000 pieces"),
+        ("<a>\ud800</a>", "half of a surrogate pair"),
+        ("<a>\x00</a>", "not well-formed"),
+        ("<a", "not well-formed"),
+        ("see " + "<a " * 300_000, "no XML in the text"),
+        ("see " + "<a '\"" * 150_000, "no XML in the text"),
+        ("see " + "<!--" * 200_000, "no XML in the text"),
+        ("see " + "<?a" * 300_000, "no XML in the text"),
+        ("see " + "</a" * 300_000, "no XML in the text"),
+        ("<a " + "".join(f'x{i}="" ' for i in range(80_000)), "not well-formed"),
+    ):
+        start = time.process_time()
+        value, why = read(text)
+        assert time.process_time() - start < 1.0, text[:20]
+        assert value == 0.0
+        assert reason in why, text[:20]
+        assert len(why) < 300
