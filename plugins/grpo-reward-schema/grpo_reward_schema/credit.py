@@ -14,48 +14,16 @@ looked at as one `Node`.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from grpo_reward_schema.assertions import Leaf, leaves_of
 from grpo_reward_schema.drafts import REF_STANDS_ALONE, additional
-from grpo_reward_schema.formats import matches
-from grpo_reward_schema.leaves import LEAVES, is_number, shown
+from grpo_reward_schema.leaves import shown
 from grpo_reward_schema.patterns import matcher_of
 from grpo_reward_schema.schema_check import escaped
 
-# Leaves by the kind of value they say something about; the others are about all kinds.
-_OF_NUMBERS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
-_OF_TEXTS = ("minLength", "maxLength", "pattern", "format", "contentEncoding", "contentMediaType")
-_OF_ARRAYS = ("minItems", "maxItems", "uniqueItems", "contains", "unevaluatedItems")
-_OF_OBJECTS = (
-    "minProperties",
-    "maxProperties",
-    "propertyNames",
-    "dependentRequired",
-    "dependentSchemas",
-    "dependencies",
-    "unevaluatedProperties",
-)
-# Leaves that jsonschema decides, as a whole.
-_WHOLE = (
-    "contentEncoding",
-    "contentMediaType",
-    "not",
-    "contains",
-    "propertyNames",
-    "dependentRequired",
-    "dependentSchemas",
-    "dependencies",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-    "$dynamicRef",
-    "$recursiveRef",
-)
 _NEAREST = "fits; this is the nearest)"
-# Leaves that deleting a member of an object cannot satisfy, there or further up.
-_SAFE = frozenset({"minProperties", "minItems", "maxItems"})
-
-Check = Callable[[Any], str]
 
 
 class Found(NamedTuple):
@@ -79,15 +47,6 @@ class _Place(NamedTuple):
 
     schema: Any
     scope: Any
-
-
-class Leaf(NamedTuple):
-    """One assertion."""
-
-    keyword: str
-    kind: type | None
-    check: Check
-    is_safe: bool
 
 
 class Node:
@@ -252,7 +211,7 @@ class Node:
     def _judge_whole(self, value: Any, tally: _Tally) -> None:
         is_container = isinstance(value, dict | list)
         for leaf in self._leaves:
-            if leaf.kind is not None and not _is_kind(value, leaf.kind):
+            if not leaf.applies_to(value):
                 continue
             fault = leaf.check(value)
             is_paid = not fault and (leaf.is_safe or not is_container or not tally.missing)
@@ -355,7 +314,6 @@ class Tree:
         self.draft = draft
         self._validator = validator
         self._formats = assert_formats
-        self._is_old = draft.endswith("draft-04/schema")
         self._nodes: dict[tuple[int, ...], Node] = {}
         self.root = self.node([_Place(validator.schema, resolver)])
 
@@ -386,37 +344,8 @@ class Tree:
 
     def leaves(self, part: _Place) -> list[Leaf]:
         """The leaf assertions of one schema, but for its types and required members."""
-        made = []
-        for keyword, wanted in part.schema.items():
-            check = self._check(part, keyword, wanted)
-            if check is not None:
-                made.append(Leaf(keyword, _kind(keyword), check, keyword in _SAFE))
-        return made
-
-    def _check(self, part: _Place, keyword: str, wanted: Any) -> Check | None:
-        known = self._validator.VALIDATORS
-        if keyword not in known:
-            return None
-        if keyword == "format":
-            return self._format(wanted)
-        if keyword in LEAVES and not (self._is_old and keyword in _OF_NUMBERS):
-            leaf = LEAVES[keyword]
-            return lambda value: leaf(wanted, value)
-        if keyword not in _WHOLE and keyword not in LEAVES:
-            return None
         validator = self._validator.evolve(schema=part.schema, _resolver=part.scope)
-
-        def whole(value: Any) -> str:
-            errors = known[keyword](validator, wanted, value, part.schema)
-            return "" if next(iter(errors or ()), None) is None else f"{keyword} does not hold"
-
-        return whole
-
-    def _format(self, wanted: Any) -> Check | None:
-        if not self._formats or not isinstance(wanted, str):
-            return None
-        has_format = matches(wanted, self.draft)
-        return lambda value: "" if has_format(value) else f"{shown(value)} is no {wanted}"
+        return leaves_of(validator, self.draft, self._formats)
 
     def branches(self, part: _Place) -> list[Branches]:
         """The choices of one schema."""
@@ -446,17 +375,3 @@ def _prefix(schema: Mapping[str, Any]) -> Sequence[Any]:
 def _rest(schema: Mapping[str, Any]) -> Any:
     items = schema.get("items")
     return schema.get("additionalItems") if isinstance(items, list) else items
-
-
-def _kind(keyword: str) -> type | None:
-    if keyword in _OF_NUMBERS:
-        return float
-    if keyword in _OF_TEXTS:
-        return str
-    if keyword in _OF_ARRAYS:
-        return list
-    return dict if keyword in _OF_OBJECTS else None
-
-
-def _is_kind(value: Any, kind: type) -> bool:
-    return is_number(value) if kind is float else isinstance(value, kind)

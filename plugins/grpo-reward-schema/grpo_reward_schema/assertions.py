@@ -1,0 +1,115 @@
+"""The leaf assertions of one schema, each as a check of a value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from grpo_reward_schema.formats import matches
+from grpo_reward_schema.leaves import LEAVES, is_number, shown
+
+# Leaves by the kind of value they say something about; the others are about all kinds.
+_OF_NUMBERS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+_OF_TEXTS = ("minLength", "maxLength", "pattern", "format", "contentEncoding", "contentMediaType")
+_OF_ARRAYS = ("minItems", "maxItems", "uniqueItems", "contains", "unevaluatedItems")
+_OF_OBJECTS = (
+    "minProperties",
+    "maxProperties",
+    "propertyNames",
+    "dependentRequired",
+    "dependentSchemas",
+    "dependencies",
+    "unevaluatedProperties",
+)
+# Leaves that jsonschema decides, as a whole.
+_WHOLE = (
+    "contentEncoding",
+    "contentMediaType",
+    "not",
+    "contains",
+    "propertyNames",
+    "dependentRequired",
+    "dependentSchemas",
+    "dependencies",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "$dynamicRef",
+    "$recursiveRef",
+)
+# Leaves that deleting a member of an object cannot satisfy, there or further up.
+_SAFE = frozenset({"minProperties", "minItems", "maxItems"})
+
+Check = Callable[[Any], str]
+
+
+class Leaf(NamedTuple):
+    """One assertion.
+
+    Attributes:
+        kind: What it says something about: dict, list, str, float for numbers, None for all.
+        check: Returns what is wrong with a value, or "".
+        is_safe: True if deleting a member of an object cannot satisfy it.
+    """
+
+    kind: type | None
+    check: Check
+    is_safe: bool
+
+    def applies_to(self, value: Any) -> bool:
+        """True if it says something about the value."""
+        if self.kind is float:
+            return is_number(value)
+        return self.kind is None or isinstance(value, self.kind)
+
+
+def leaves_of(validator: Any, draft: str, assert_formats: bool) -> list[Leaf]:
+    """The leaf assertions of a schema, but for its types and required members.
+
+    Args:
+        validator: jsonschema's validator of the schema.
+        draft: The URI of its draft.
+        assert_formats: True if `format` is an assertion.
+    """
+    made = []
+    for keyword, wanted in validator.schema.items():
+        check = None
+        if keyword == "format":
+            check = _format(wanted, draft) if assert_formats else None
+        elif keyword in validator.VALIDATORS:
+            check = _check(validator, keyword, wanted, draft)
+        if check is not None:
+            made.append(Leaf(_kind(keyword), check, keyword in _SAFE))
+    return made
+
+
+def _check(validator: Any, keyword: str, wanted: Any, draft: str) -> Check | None:
+    # Draft 4 has exclusiveMinimum as a flag beside minimum, which jsonschema knows.
+    is_own = not (draft.endswith("draft-04/schema") and keyword in _OF_NUMBERS)
+    if keyword in LEAVES and is_own:
+        leaf = LEAVES[keyword]
+        return lambda value: leaf(wanted, value)
+    if keyword not in _WHOLE and keyword not in LEAVES:
+        return None
+
+    def whole(value: Any) -> str:
+        errors = validator.VALIDATORS[keyword](validator, wanted, value, validator.schema)
+        return "" if next(iter(errors or ()), None) is None else f"{keyword} does not hold"
+
+    return whole
+
+
+def _format(wanted: Any, draft: str) -> Check | None:
+    if not isinstance(wanted, str):
+        return None
+    has_format = matches(wanted, draft)
+    return lambda value: "" if has_format(value) else f"{shown(value)} is no {wanted}"
+
+
+def _kind(keyword: str) -> type | None:
+    if keyword in _OF_NUMBERS:
+        return float
+    if keyword in _OF_TEXTS:
+        return str
+    if keyword in _OF_ARRAYS:
+        return list
+    return dict if keyword in _OF_OBJECTS else None
