@@ -137,8 +137,8 @@ def train(*, ours: bool, chat: bool, folder: str) -> Run:
         timed = clock.rewards.around
         composite = CompositeReward(
             {
-                "digits": reward(range=(0.0, 1.0))(timed(digits)),
-                "holds_answer": reward(range=(0.0, 1.0))(timed(holds_answer)),
+                "digits": reward(range=(0.0, 1.0), isolation="inline")(timed(digits)),
+                "holds_answer": reward(range=(0.0, 1.0), isolation="inline")(timed(holds_answer)),
                 "letters": timed(letters),
                 "variety": timed(variety),
             }

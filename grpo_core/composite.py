@@ -43,6 +43,8 @@ _warned: set[str] = set()
 
 _LIMITS = ScoringSection()
 
+_FILE_CACHE_BYTES = 8 * 2**20
+
 # How the warning of negative weights begins; commands tell of them in their own way.
 PENALTIES = "negative weights turn rewards into penalties"
 
@@ -90,7 +92,8 @@ class CompositeReward:
             workers: Worker processes at most; default: as many as this process may use CPUs,
                 shared with all rewards of the process.
             memory_mb: Memory that each may take, in MiB; default: 4096.
-            for_training: Refuse rewards that leave nothing to learn from, such as shadows alone.
+            for_training: Refuse rewards that leave nothing to learn from, such as shadows alone;
+                False also keeps fewer values, 8 MiB of them.
 
         Raises:
             ConfigError: A name leads nowhere, an option or input is wrong, a weight is not
@@ -100,7 +103,8 @@ class CompositeReward:
         sections = _sections(rewards, problems)
         catalog = Catalog() if catalog is None else catalog
         problems += _bound_problems(max_failed, batch_timeout_s, workers, memory_mb)
-        self.cache = OutcomeCache()
+        # The rows of a file do not come again as the completions of a group do.
+        self.cache = OutcomeCache() if for_training else OutcomeCache(_FILE_CACHE_BYTES)
         self._pool = None
         if not problems and (workers is not None or memory_mb is not None):
             self._pool = Pool(workers, MEMORY_MB if memory_mb is None else memory_mb)
