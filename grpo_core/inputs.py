@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections.abc
 import hashlib
-import json
 import typing
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 from grpo_core.convert import convert
 from grpo_core.copying import own_copy
 from grpo_core.errors import Problem, listed, near
+from grpo_core.files import parse_json
 from grpo_core.outcome import Outcome
 from grpo_core.reward import Parameter, RewardInfo
 from grpo_core.signature import alternatives
@@ -303,7 +303,7 @@ def _container(kind: Any) -> type | None:
 
 
 def _decoded(text: str, containers: Collection[type]) -> Any:
-    value = _contained(json.loads(text, parse_constant=_no_constant), containers)
+    value = _contained(parse_json(text), containers)
     if value is None or not containers or type(value) in containers:
         return value
     raise _other_kind(containers, repr(text))
@@ -329,10 +329,6 @@ def _contained(value: Any, containers: Collection[type]) -> Any:
             if kind is not dict:
                 return kind(value)
     return value
-
-
-def _no_constant(text: str) -> Any:
-    raise ValueError(f"{text} is not JSON")
 
 
 def _shown(text: str) -> str:

@@ -15,6 +15,8 @@ from grpo_core.reward import Parameter, RewardInfo
 
 # Rows that are looked at; a data set with a fault usually has it early.
 ROWS = 1000
+# Rows that a problem names; of the others it gives the number.
+_MOST_NAMED = 20
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,8 @@ def look_at(
     sample: Sample,
     where: str,
     check_inputs: Callable[..., object] | None = None,
+    *,
+    rows_may_fail: bool = False,
 ) -> Looked:
     """Compares the values of a reward's columns with the types its signature declares.
 
@@ -73,6 +77,8 @@ def look_at(
         sample: The rows.
         where: Path of the inputs, for the problems.
         check_inputs: The reward's own check of its inputs, called if the types are right.
+        rows_may_fail: True where a row that this check refuses may fail by itself: it is a warning
+            then, unless all are refused.
     """
     found = Looked([], [])
     declared = {p.name: p for p in info.inputs}
@@ -80,7 +86,10 @@ def look_at(
         if column.column in sample.table:
             _look_at_column(info.name, declared[column.input], column, sample, where, found)
     if check_inputs is not None and not found.problems:
-        found.problems.extend(_author_says(info.name, plan, sample, where, check_inputs))
+        text, is_all = _author_says(plan, sample, check_inputs)
+        if text:
+            problem = Problem(where, f"{info.name!r} cannot use its inputs: {text}")
+            (found.problems if is_all or not rows_may_fail else found.warnings).append(problem)
     return found
 
 
@@ -118,18 +127,17 @@ def _look_at_column(
 
 
 def _author_says(
-    reward: str,
-    plan: InputPlan,
-    sample: Sample,
-    where: str,
-    check_inputs: Callable[..., object],
-) -> list[Problem]:
+    plan: InputPlan, sample: Sample, check_inputs: Callable[..., object]
+) -> tuple[str, bool]:
+    """What the reward says against the inputs, "" if nothing, and whether it is so in all rows."""
     wrong: list[tuple[int, str]] = []
+    n_asked = 0
     names = [c.column for c in plan.columns if c.column in sample.table]
     for i in range(sample.n_rows if names else min(1, sample.n_rows)):
         inputs = plan.read({name: sample.value(name, i) for name in names})
         if isinstance(inputs, Outcome):
             continue  # skipped for a None
+        n_asked += 1
         try:
             text = check_inputs(**inputs)
         except KeyboardInterrupt:
@@ -139,8 +147,13 @@ def _author_says(
         if text is not None:
             wrong.append((i, str(text)))
     if not wrong:
-        return []
-    return [Problem(where, f"{reward!r} cannot use its inputs: {_first(wrong, sample)}")]
+        return "", False
+    if not names:  # no row has a part in it
+        files = f" in {', '.join(plan.files)}" if plan.files else ""
+        return wrong[0][1] + files, True
+    others = [sample.place(i) for i, _ in wrong[1:]]
+    named = "; ".join(others[:_MOST_NAMED]) + (" and others" if others[_MOST_NAMED:] else "")
+    return _first(wrong, sample) + (f": {named}" if others else ""), len(wrong) == n_asked
 
 
 def _first(wrong: Sequence[tuple[int, str]], sample: Sample) -> str:

@@ -64,7 +64,7 @@ def explain(job: Job, number: int) -> dict[str, Any]:
             f"{listed(located.row)}. Name the column with --completion-column"
         )
     problems = job.composite.check_columns(located.row)
-    problems = problems or type_problems(job.composite, [located])
+    problems = problems or type_problems(job.composite, [located], types_only=True)
     if problems:
         raise ConfigError(problems, f"{job.data}, {located.where}")
     completions = completions_of(source, batch, job.columns)

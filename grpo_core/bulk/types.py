@@ -11,12 +11,17 @@ from grpo_core.looking import Sample, look_at
 from grpo_core.scoring.tagged import TaggedReward
 
 
-def type_problems(composite: CompositeReward, rows: Sequence[Located]) -> list[Problem]:
-    """Values of another type than an input's, and golds that a reward cannot read.
+def type_problems(
+    composite: CompositeReward, rows: Sequence[Located], *, types_only: bool = False
+) -> list[Problem]:
+    """Values of another type than an input's, and golds of which a reward can read none.
+
+    A gold that it cannot read beside others that it can makes only its row fail.
 
     Args:
         composite: The rewards.
         rows: The first rows of the file.
+        types_only: True leaves out what a reward itself says of its golds.
     """
     read = dict.fromkeys(c for columns in composite.columns_read().values() for c in columns)
     table = {column: [each.row.get(column) for each in rows] for column in read}
@@ -27,7 +32,11 @@ def type_problems(composite: CompositeReward, rows: Sequence[Located]) -> list[P
     for entry in composite.entries:
         info = entry.resolved.info
         if isinstance(entry.runner, TaggedReward) and info is not None:
-            author = getattr(entry.runner.callee.function, "check_inputs", None)
+            author = None
+            if not types_only:
+                author = getattr(entry.runner.callee.function, "check_inputs", None)
             where = f"rewards.{entry.name}.inputs"
-            problems += look_at(info, entry.runner.plan, sample, where, author).problems
+            plan = entry.runner.plan
+            found = look_at(info, plan, sample, where, author, rows_may_fail=True)
+            problems += found.problems
     return problems

@@ -63,6 +63,20 @@ BROKEN: dict[str, tuple[list[str], Any, str]] = {
         "rewards.correct.inputs: 'fraction_equals' cannot use its inputs: the gold 'four' is no "
         "number in train.jsonl, line 9",
     ),
+    "golds that cannot be read, by their rows": (
+        ["rewards.correct.use=rewards.py:FractionEquals"],
+        [*ROWS, *({"prompt": "?", "answer": text} for text in ("four", "5", "six", "ten"))],
+        "the gold 'four' is no number in train.jsonl, line 9 and in 2 more of the first 12 rows: "
+        "train.jsonl, line 11; train.jsonl, line 12",
+    ),
+    "constant that cannot be read": (
+        [
+            "rewards.correct.use=rewards.py:FractionEquals",
+            'rewards.correct.inputs={answer={file="gold.txt"}}',
+        ],
+        None,
+        "cannot use its inputs: the gold 'four' is no number in gold.txt",
+    ),
     "check of inputs that breaks": (
         ["rewards.correct.use=rewards.py:Careless"],
         None,
@@ -92,6 +106,7 @@ BROKEN: dict[str, tuple[list[str], Any, str]] = {
 
 @pytest.mark.parametrize(("pairs", "data", "phrase"), BROKEN.values(), ids=BROKEN.keys())
 def test_check_broken_config_or_data_exits_2_with_the_reason(bare, pairs, data, phrase):
+    (bare / "gold.txt").write_text("four")
     (bare / "other.jsonl").write_text('{"prompt": "a", "answer": 5}\n')
     if data is not None:
         (bare / "train.jsonl").write_text(data if isinstance(data, str) else jsonl(data))

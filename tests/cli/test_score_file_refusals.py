@@ -1,5 +1,6 @@
 """`grpo score --data`: calls and data that are refused, in the words of the command line."""
 
+import json
 import sys
 
 import pytest
@@ -160,21 +161,36 @@ def test_rows_without_a_value_are_skipped_not_refused(score, site):
     assert score("mine.py:says").code == 0
 
 
-def test_author_refuses_golds_of_a_file(score, site):
-    site.write(
-        "mine.py",
-        "from grpo_core import reward\n"
-        "@reward\nclass Adds:\n"
-        "    def __call__(self, completion, gold: str) -> float:\n"
-        '        """Adds."""\n        return float(gold)\n'
-        "    def check_inputs(self, gold):\n"
-        "        return None if gold.isdigit() else f'{gold!r} is no number'\n",
-    )
-    site.write("d.jsonl", '{"completion": "4", "gold": "x"}\n')
+ADDS = """from grpo_core import Fail, reward
+@reward
+class Adds:
+    def __call__(self, completion, gold: str) -> float | Fail:
+        'Adds.'
+        return Fail(wrong) if (wrong := self.check_inputs(gold)) else float(gold)
+    def check_inputs(self, gold):
+        return None if gold.isdigit() else f'{gold!r} is no number'
+"""
+
+
+def test_author_refuses_a_file_of_which_no_gold_can_be_read(score, site):
+    site.write("mine.py", ADDS)
+    site.write("d.jsonl", '{"completion": "4", "gold": "x"}\n{"completion": "4", "gold": "y"}\n')
 
     [_, text] = score("mine.py:Adds").problems
 
     assert "cannot use its inputs: 'x' is no number in row 0 (line 1)" in text
+
+
+def test_row_whose_gold_cannot_be_read_fails_and_the_others_are_scored(score, site):
+    site.write("mine.py", ADDS)
+    site.write("d.jsonl", '{"completion": "4", "gold": "x"}\n{"completion": "4", "gold": "1"}\n')
+
+    done = score("mine.py:Adds", "--json")
+
+    assert done.code == 0
+    [shown] = json.loads(done.out)["rewards"].values()
+    assert (shown["mean"], shown["failed"]) == (1.0, 1)
+    assert "'x' is no number" in score("mine.py:Adds", "--explain", "0").out
 
 
 def test_wrong_column_of_an_input_names_its_flag(score):

@@ -5,10 +5,10 @@ A field is a scalar, or a container that is empty; the items of a list each coun
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
 from grpo_reward_schema.leaves import is_number, key_of, shown
@@ -82,12 +82,17 @@ class Comparison:
 
     def _is_equal(self, gold: Any, value: Any) -> bool:
         if is_number(gold) and is_number(value):
-            return gold == value or math.isclose(
-                gold, value, rel_tol=self.relative_tolerance, abs_tol=self.tolerance
-            )
+            return self._is_near(gold, value)
         if self.ignore_case and isinstance(gold, str) and isinstance(value, str):
             return " ".join(gold.casefold().split()) == " ".join(value.casefold().split())
         return bool(key_of(gold) == key_of(value))
+
+    def _is_near(self, gold: float, value: float) -> bool:
+        one, other = _exact(gold), _exact(value)
+        if one == other or not (self.tolerance or self.relative_tolerance):
+            return one == other
+        share = _exact(self.relative_tolerance) * max(abs(one), abs(other))
+        return abs(one - other) <= max(_exact(self.tolerance), share)
 
     def _objects(self, gold: Mapping[str, Any], value: Mapping[str, Any], at: str) -> Match:
         if not gold and not value:
@@ -160,6 +165,11 @@ def n_fields(value: Any) -> int:
     if isinstance(value, list):
         return sum(map(n_fields, value)) or 1
     return 1
+
+
+def _exact(number: float) -> Fraction:
+    # A float is the number that it is written as: 1.01 is 0.01 above 1, and 1e23 an integer.
+    return Fraction(number if isinstance(number, int) else float.__repr__(number))
 
 
 def _stated(members: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 from grpo_core import Completion, Fail, Score, reward
@@ -9,6 +10,7 @@ from grpo_reward_schema.comparing import ONE_OF, Comparison
 from grpo_reward_schema.finding import NotFound
 from grpo_reward_schema.parsing import NotJson
 from grpo_reward_schema.reply import Reader, check_choice, check_number
+from grpo_reward_schema.schema_check import escaped
 
 
 @reward(range=(0.0, 1.0))
@@ -22,6 +24,7 @@ class JsonFields:
     with another value earns `type_points`, one of another type `present_points`. 1.0 means that
     all fields are there and equal, and no others.
 
+    Numbers are compared as they are written, exactly unless a tolerance is given.
     A member that is null counts as absent, on both sides. A gold `{"$one_of": [...]}` is content
     with any of its values. The reason names the first field that is wrong, with a JSON pointer.
     Deterministic.
@@ -36,7 +39,7 @@ class JsonFields:
             the recall.
         lists: "ordered" compares items as they stand, "unordered" those that are most alike.
         tolerance: How far off a number may be.
-        relative_tolerance: The same, as a share of the larger of the two.
+        relative_tolerance: The same, as a share of the larger of the two; below 1.
         ignore_case: True if case and white space of texts do not matter.
         type_points: For a field of the right type with another value.
         present_points: For a field of another type; at most `type_points`.
@@ -77,7 +80,10 @@ class JsonFields:
         check_choice("extra", extra, ("penalise", "ignore"))
         check_choice("lists", lists, ("ordered", "unordered"))
         check_number("tolerance", tolerance, 0, 1e300)
-        check_number("relative_tolerance", relative_tolerance, 0, 1)
+        if not 0 <= relative_tolerance < 1:  # at 1 any two numbers of one sign are equal
+            raise ValueError(
+                f"relative_tolerance must be from 0 to below 1, got {relative_tolerance!r}"
+            )
         check_number("type_points", type_points, 0, 1)
         check_number("present_points", present_points, 0, type_points)
         self._is_strict = mode == "strict"
@@ -99,7 +105,7 @@ class JsonFields:
         """Returns what is wrong with a gold object, or None."""
         if all(value is None for value in gold.values()):
             return "gold has no fields; leave the row out, or write what the reply should say"
-        return _bad_choice(gold, "")
+        return _fault(gold, "")
 
     def __call__(self, completion: Completion, gold: dict[str, Any]) -> Score | Fail:
         """Scores a completion; a row whose gold has no fields fails."""
@@ -130,17 +136,18 @@ def _score(points: float, reason: str, precision: float, recall: float) -> Score
     return Score(points, reason, {"precision": precision, "recall": recall})
 
 
-def _bad_choice(value: Any, at: str) -> str | None:
-    """What is wrong with the choices in a gold value."""
+def _fault(value: Any, at: str) -> str | None:
+    """What is wrong with a gold value: a choice of nothing, a number that no JSON can hold."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"gold{at}: expected a finite number, got {value!r}; no reply can have it"
     if isinstance(value, dict) and ONE_OF in value:
         choices = value[ONE_OF]
         if len(value) > 1 or not isinstance(choices, list) or not choices:
             return f'gold{at}: expected {{"{ONE_OF}": [values]}} and no other member, got {value!r}'
-        return None
     if isinstance(value, dict):
-        found = (_bad_choice(inner, f"{at}/{key}") for key, inner in value.items())
+        found = (_fault(inner, f"{at}/{escaped(key)}") for key, inner in value.items())
     elif isinstance(value, list):
-        found = (_bad_choice(inner, f"{at}/{i}") for i, inner in enumerate(value))
+        found = (_fault(inner, f"{at}/{i}") for i, inner in enumerate(value))
     else:
         return None
     return next((text for text in found if text), None)

@@ -85,6 +85,47 @@ def test_numbers_may_be_off_by_a_tolerance() -> None:
     assert scored({"mass": True}, {"mass": 1}, tolerance=1.0).value == pytest.approx(0.1)
 
 
+@pytest.mark.parametrize(
+    ("gold", "value", "is_equal"),
+    [
+        # No float lies between these two.
+        (9007199254740992, 9007199254740993, False),
+        (9007199254740993, 9007199254740993, True),
+        (9007199254740992.0, 9007199254740993, False),
+        (10**299, 10**299 + 1, False),
+        # As written: the float 1e23 is not the integer.
+        (1e23, 10**23, True),
+        (1, 1.0, True),
+        (0.1, 0.1, True),
+        (0.3, 0.1 + 0.2, False),
+    ],
+)
+def test_numbers_are_compared_as_they_are_written(
+    gold: float, value: float, is_equal: bool
+) -> None:
+    assert (scored({"n": value}, {"n": gold}).value == 1.0) is is_equal
+
+
+@pytest.mark.parametrize(
+    ("gold", "value", "options", "is_equal"),
+    [
+        # In floats 1.01 - 1.0 is above 0.01.
+        (1.0, 1.01, {"tolerance": 0.01}, True),
+        (1.0, 1.0100001, {"tolerance": 0.01}, False),
+        (9007199254740992, 9007199254740993, {"tolerance": 1}, True),
+        (9007199254740992, 9007199254740994, {"tolerance": 1}, False),
+        (10**299, 10**299 + 10**297, {"relative_tolerance": 0.01}, True),
+        (10**299, 10**299 + 10**298, {"relative_tolerance": 0.01}, False),
+        (0, 1e-300, {"relative_tolerance": 0.99}, False),
+        (-1, 1, {"relative_tolerance": 0.99}, False),
+    ],
+)
+def test_tolerances_are_exact(
+    gold: float, value: float, options: dict[str, float], is_equal: bool
+) -> None:
+    assert (scored({"n": value}, {"n": gold}, **options).value == 1.0) is is_equal
+
+
 def test_case_and_blanks_may_be_free() -> None:
     gold = {"city": "New York"}
 
@@ -134,6 +175,14 @@ def test_null_counts_as_absent_on_both_sides() -> None:
             {"a": {"$one_of": []}},
             "gold/a: expected {\"$one_of\": [values]} and no other member, got {'$one_of': []}",
         ),
+        (
+            {"a": 1, "b": [float("nan")]},
+            "gold/b/0: expected a finite number, got nan; no reply can have it",
+        ),
+        (
+            {"a": {"$one_of": [1, float("inf")]}},
+            "gold/a/$one_of/1: expected a finite number, got inf; no reply can have it",
+        ),
     ],
 )
 def test_gold_that_cannot_be_used_fails_the_row(gold: dict[str, Any], reason: str) -> None:
@@ -149,6 +198,13 @@ def test_gold_may_be_a_column_of_json_text() -> None:
     assert reward(Completion('{"name": "Ada"}'), gold='{"name": "Ada"}').value == 1.0
 
 
+def test_key_twice_in_a_gold_of_json_text_is_refused() -> None:
+    reward = load_reward("schema/json_fields")
+
+    with pytest.raises(Exception, match="the key 'name' is there twice"):
+        reward(Completion('{"name": "Ada"}'), gold='{"name": "Eva", "name": "Ada"}')
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -156,6 +212,7 @@ def test_gold_may_be_a_column_of_json_text() -> None:
         ({"type_points": 2.0}, "type_points must be from 0 to 1, got 2.0"),
         ({"present_points": 0.3}, "present_points must be from 0 to 0.2, got 0.3"),
         ({"tolerance": float("nan")}, "tolerance must be from 0 to 1e+300, got nan"),
+        ({"relative_tolerance": 1.0}, "relative_tolerance must be from 0 to below 1, got 1.0"),
         ({"max_depth": 1000}, "max_depth must be from 1 to 200, got 1000"),
         ({"after_tag": "</think>"}, "after_tag must be the bare name of a tag, got '</think>'"),
     ],
