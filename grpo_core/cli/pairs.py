@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -32,6 +32,25 @@ def read_pairs(
         else:
             pairs[name] = _value(value, parameters.get(name), untyped_is_text)
     return pairs
+
+
+def read_files(
+    texts: Sequence[str], given: Mapping[str, Any], problems: list[Problem]
+) -> dict[str, dict[str, str]]:
+    """Reads name=path texts as what binds an input to a file, which a config writes the same way.
+
+    Args:
+        texts: What the flag was given.
+        given: The inputs that `--input` names.
+        problems: Where goes what is wrong.
+    """
+    files = read_pairs(texts, "--input-file", (), problems)
+    problems += [
+        Problem("--input-file", f"{name!r} is given by --input too")
+        for name in files
+        if name in given
+    ]
+    return {name: {"file": path} for name, path in files.items()}
 
 
 def _value(text: str, parameter: Parameter | None, untyped_is_text: bool) -> Any:

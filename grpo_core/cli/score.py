@@ -7,11 +7,11 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from grpo_core.cli.pairs import read_pairs
+from grpo_core.cli.pairs import read_files, read_pairs
 from grpo_core.convert import convert
 from grpo_core.errors import ConfigError, Problem
 
@@ -28,6 +28,9 @@ _Name = Annotated[
 _Text = Annotated[str | None, typer.Option(help="A completion; - reads standard input.")]
 _Prompt = Annotated[str, typer.Option(help="The prompt of --text.")]
 _Inputs = Annotated[_Texts, typer.Option("--input", help="An input, as name=value; repeatable.")]
+_InputFiles = Annotated[
+    _Texts, typer.Option("--input-file", help="An input's file, as name=path; repeatable.")
+]
 _Options = Annotated[
     _Texts, typer.Option("--option", help="An option, as name=value; lists as JSON; repeatable.")
 ]
@@ -72,6 +75,7 @@ def score(
     resume: _Resume = False,
     explain: _Explain = None,
     inputs: _Inputs = None,
+    input_files: _InputFiles = None,
     input_columns: _InputColumns = None,
     completion_column: _Completion = None,
     prompt_column: _PromptColumn = None,
@@ -94,7 +98,8 @@ def score(
 
     chosen = PluginFilter.from_environment().with_lists(allow_plugin, block_plugin or ())
     if data is None:
-        _score_text(name, text or "", prompt, inputs or (), options or (), chosen, as_json=as_json)
+        texts = _OneText(text or "", prompt, inputs or (), input_files or (), options or ())
+        _score_text(name, texts, chosen, as_json=as_json)
         return
     from grpo_core.cli.score_file import Call, score_rows
 
@@ -124,7 +129,12 @@ def _check_form(given: dict[str, Any]) -> None:
         if given["explain"] is not None and (given["out"] or given["resume"]):
             problems.append(Problem("--explain", "writes nothing; leave out -o and --resume"))
         from_config = given["name"].endswith(".toml")
-        flags = {"inputs": "--input", "input_columns": "--input-column", "options": "--option"}
+        flags = {
+            "inputs": "--input",
+            "input_files": "--input-file",
+            "input_columns": "--input-column",
+            "options": "--option",
+        }
         for key, flag in flags.items() if from_config else ():
             if given[key]:
                 problems.append(Problem(flag, "goes with one reward; a TOML file has its own"))
@@ -134,23 +144,24 @@ def _check_form(given: dict[str, Any]) -> None:
         raise ConfigError(problems, "the command")
 
 
-def _score_text(
-    name: str,
-    text: str,
-    prompt: str,
-    inputs: Sequence[str],
-    options: Sequence[str],
-    chosen: PluginFilter,
-    *,
-    as_json: bool,
-) -> None:
+class _OneText(NamedTuple):
+    """A completion, and what the flags say beside it."""
+
+    text: str
+    prompt: str
+    inputs: Sequence[str]
+    input_files: Sequence[str]
+    options: Sequence[str]
+
+
+def _score_text(name: str, given: _OneText, chosen: PluginFilter, *, as_json: bool) -> None:
     from grpo_core.catalog import Catalog
 
     catalog = Catalog(chosen)
     # What a reward prints must not get between the lines, or into the JSON, of the result.
     with contextlib.redirect_stdout(sys.stderr):
-        reward, given = _prepared(catalog, name, options, inputs, prompt)
-        outcome = reward(_standard_input() if text == "-" else text, **given)
+        reward, inputs = _prepared(catalog, name, given)
+        outcome = reward(_standard_input() if given.text == "-" else given.text, **inputs)
     if as_json:
         shown = {
             "reward": reward.name,
@@ -171,25 +182,28 @@ def _score_text(
         raise typer.Exit(1)
 
 
-def _prepared(
-    catalog: Catalog, name: str, options: Sequence[str], inputs: Sequence[str], prompt: str
-) -> tuple[SingleReward, dict[str, Any]]:
+def _prepared(catalog: Catalog, name: str, call: _OneText) -> tuple[SingleReward, dict[str, Any]]:
     """Loads the reward and reads its inputs; all that is wrong is reported at once."""
+    from grpo_core.inputs import plan_inputs
     from grpo_core.scoring.single import input_problems, load_reward
 
     resolved = catalog.resolve(name, bare=True)
     info = resolved.info
     problems: list[Problem] = []
-    given_options = read_pairs(options, "--option", info.options if info else (), problems)
-    given = read_pairs(inputs, "--input", info.inputs if info else (), problems)
-    if prompt:
-        given.setdefault("prompt", prompt)
+    given_options = read_pairs(call.options, "--option", info.options if info else (), problems)
+    given = read_pairs(call.inputs, "--input", info.inputs if info else (), problems)
+    files = read_files(call.input_files, given, problems)
+    if call.prompt:
+        given.setdefault("prompt", call.prompt)
     if info is not None:
         for parameter in info.inputs:
             if parameter.name in given:
                 given[parameter.name], wrong = convert(parameter, given[parameter.name])
                 problems += [Problem(f"--input {parameter.name}{at}", text) for at, text in wrong]
-        problems += input_problems(info, resolved.name, given, given)
+        plan, wrong_files = plan_inputs(info, files, where="")
+        problems += [Problem(f"--input-file {p.where[1:]}", p.message) for p in wrong_files]
+        given |= plan.constants
+        problems += input_problems(info, resolved.name, {**files, **given}, given)
     try:
         reward = load_reward(resolved.name, options=given_options, catalog=catalog)
     except ConfigError as exc:

@@ -6,7 +6,7 @@ import contextlib
 import json
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from grpo_core.bulk.explain import explain
 from grpo_core.bulk.job import Job, Progress, Scale, score_file
 from grpo_core.bulk.summary import bars
 from grpo_core.catalog import Catalog
-from grpo_core.cli.pairs import read_pairs
+from grpo_core.cli.pairs import read_files, read_pairs
 from grpo_core.composite import PENALTIES, CompositeReward
 from grpo_core.config import penalties
 from grpo_core.discovery import PluginFilter
@@ -38,6 +38,7 @@ class Call:
         out: Where the scored rows go.
         resume: Go on with a partial file.
         inputs: `name=value` texts.
+        input_files: `name=path` texts.
         input_columns: `input=column` texts.
         options: `name=value` texts.
         overrides: `section.key=value` texts.
@@ -53,6 +54,7 @@ class Call:
     out: Path | None = None
     resume: bool = False
     inputs: Sequence[str] = ()
+    input_files: Sequence[str] = ()
     input_columns: Sequence[str] = ()
     options: Sequence[str] = ()
     overrides: Sequence[str] = ()
@@ -107,13 +109,15 @@ def _from_name(call: Call) -> Job:
     problems: list[Problem] = []
     options = read_pairs(call.options, "--option", info.options if info else (), problems)
     constants = read_pairs(call.inputs, "--input", info.inputs if info else (), problems)
+    files = read_files(call.input_files, constants, problems)
     bound = read_pairs(call.input_columns, "--input-column", (), problems)
     problems += [
-        Problem("--input-column", f"{name!r} is given by --input too")
+        Problem("--input-column", f"{name!r} is given by {flag} too")
+        for flag, others in (("--input", constants), ("--input-file", files))
         for name in bound
-        if name in constants
+        if name in others
     ]
-    inputs = {**{name: {"value": value} for name, value in constants.items()}, **bound}
+    inputs = {**{name: {"value": value} for name, value in constants.items()}, **files, **bound}
     section = {"use": resolved.name, "options": options, "inputs": inputs}
     try:
         composite = CompositeReward({resolved.name: section}, catalog=catalog)
@@ -202,19 +206,23 @@ def _own_words(call: Call) -> Iterator[None]:
     except ConfigError as exc:
         if call.name.endswith(".toml"):
             raise
-        constants = {text.partition("=")[0] for text in call.inputs}
-        problems = [_in_flags(p, constants) for p in exc.problems]
+        flags = {
+            text.partition("=")[0]: flag
+            for flag, texts in (("--input-file", call.input_files), ("--input", call.inputs))
+            for text in texts
+        }
+        problems = [_in_flags(p, flags) for p in exc.problems]
         raise ConfigError(problems, exc.source) from exc
 
 
-def _in_flags(problem: Problem, constants: Collection[str]) -> Problem:
+def _in_flags(problem: Problem, flags: Mapping[str, str]) -> Problem:
     message = problem.message
     for kind, flag in ((".options", "--option"), (".inputs", "--input-column")):
         before, found, rest = problem.where.partition(kind)
         if found and before.startswith("rewards."):
             name = rest.removeprefix(".")
-            if kind == ".inputs" and name.partition("[")[0] in constants:
-                flag = "--input"
+            if kind == ".inputs":
+                flag = flags.get(name.partition("[")[0], flag)
             hint = f'inputs = {{ {name} = "<column>" }}'
             message = message.replace(hint, f"--input-column {name}=COLUMN")
             return Problem(f"{flag} {name}".strip(), message)

@@ -125,6 +125,33 @@ def test_score_json_keeps_every_digit(score):
     assert json.loads(score("Band", "--json").out)["value"] == 0.123456789
 
 
+def test_score_input_may_be_a_file(score, site):
+    site.write("gold.txt", "42")
+    site.write("table.json", '{"a": [1]}')
+
+    assert reason(score("says", "--input-file", "answer=gold.txt")) == "'42'"
+    assert "{'a': [1]}" in reason(score("shows", "--input-file", "table=table.json"))
+
+
+def test_score_file_of_an_input_that_cannot_be_read_is_named(score, site):
+    ran = score(
+        "says", "--input-file", "answer=no.txt", "--input-file", "anser=x", "--input", "b=1"
+    )
+
+    assert ran.code == 2
+    assert "--input-file answer: file" in ran.err
+    assert "no.txt cannot be read: No such file" in ran.err
+    assert "--input-file anser: 'says' has no such input. Did you mean 'answer'?" in ran.err
+
+
+def test_score_input_given_twice_is_refused(score, site):
+    site.write("gold.txt", "42")
+
+    ran = score("says", "--input", "answer=1", "--input-file", "answer=gold.txt")
+
+    assert "--input-file: 'answer' is given by --input too" in ran.err
+
+
 def test_score_input_of_text_stays_text(score):
     assert reason(score("says", "--input", "answer=42")) == "'42'"
     assert reason(score("says", "--input", "answer=a=b=[1]")) == "'a=b=[1]'"

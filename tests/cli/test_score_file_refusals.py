@@ -51,7 +51,7 @@ def test_text_and_data_together_are_refused(score):
     assert text == "give a completion as --text TEXT, or a file of them as --data FILE"
 
 
-@pytest.mark.parametrize("flag", ["--input", "--input-column", "--option"])
+@pytest.mark.parametrize("flag", ["--input", "--input-file", "--input-column", "--option"])
 def test_flags_for_one_reward_are_refused_for_a_config(score, flag):
     assert f"{flag}: goes with one reward" in score("run.toml", flag, "a=b").problems[1]
 
@@ -191,6 +191,34 @@ def test_row_whose_gold_cannot_be_read_fails_and_the_others_are_scored(score, si
     [shown] = json.loads(done.out)["rewards"].values()
     assert (shown["mean"], shown["failed"]) == (1.0, 1)
     assert "'x' is no number" in score("mine.py:Adds", "--explain", "0").out
+
+
+def test_input_of_a_file_is_the_same_for_all_rows(score, site):
+    site.write("gold.txt", "4")
+
+    done = score("mine.py:says", "--input-file", "answer=gold.txt", "--json")
+
+    [shown] = json.loads(done.out)["rewards"].values()
+    assert shown["mean"] == pytest.approx(1 / 3)
+
+
+def test_file_of_an_input_that_cannot_be_read_names_its_flag(score):
+    [_, twice, text] = score(
+        "mine.py:says", "--input-file", "answer=no.txt", "--input-column", "answer=gold",
+        "--input-file", "weight=no.txt", "--input-column", "answer=gold",
+    ).problems[:3]  # fmt: skip
+
+    assert twice == "  - --input-column: 'answer' is given twice"
+    assert text == "  - --input-column: 'answer' is given by --input-file too"
+
+
+def test_constant_that_a_reward_cannot_read_is_told_with_its_file(score, site):
+    site.write("mine.py", ADDS)
+    site.write("gold.txt", "four")
+
+    [_, text] = score("mine.py:Adds", "--input-file", "gold=gold.txt").problems
+
+    assert text.endswith(f"'four' is no number in {site.folder / 'gold.txt'}")
 
 
 def test_wrong_column_of_an_input_names_its_flag(score):
