@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 from collections.abc import Mapping
@@ -11,7 +12,12 @@ from grpo_reward_schema import rust
 from grpo_reward_schema.credit import Tree
 from grpo_reward_schema.drafts import LATEST, validator_class
 from grpo_reward_schema.rust import validator_of
-from grpo_reward_schema.schema_check import check_python_patterns, checked, needs_python_patterns
+from grpo_reward_schema.schema_check import (
+    check_python_patterns,
+    checked,
+    has_plain_patterns,
+    needs_python_patterns,
+)
 
 _NO_RESOURCES: Mapping[str, Any] = {}
 _BRACKETS = {"object": "{", "array": "["}
@@ -48,16 +54,14 @@ class Compiled:
         make = validator_class(draft, assert_formats)
         self._reference = make(bare, _resolver=resolver)
         self._fast: Any = None
-        if rust.engine is not None:
-            try:
+        if rust.engine is not None and has_plain_patterns([schema, *resources.values()]):
+            # It refuses a pattern that backtracks, since rs would say "invalid" where it gives up,
+            # also inside `not`: then the reference decides.
+            with contextlib.suppress(ValueError):
                 self._fast = validator_of(
                     schema, linear=True, formats=assert_formats, resources=resources
                 )
-            except ValueError:
-                # A pattern that backtracks: rs says "invalid" where it gives up, also inside `not`.
-                # It must be able to build the schema, but the reference decides.
-                validator_of(schema, formats=assert_formats, resources=resources)
-        elif needs_python_patterns(bare):
+        if self._fast is None and needs_python_patterns(bare):
             check_python_patterns(bare)
         self._tree = Tree(self._reference, resolver, draft, assert_formats)
 

@@ -14,7 +14,7 @@ from typing import Any
 from grpo_reward_schema import rust
 from grpo_reward_schema.drafts import REF_STANDS_ALONE, draft_of, validator_class
 from grpo_reward_schema.formats import check_format
-from grpo_reward_schema.patterns import check_pattern
+from grpo_reward_schema.patterns import check_pattern, is_plain
 
 MAX_CHARS = 500_000
 MAX_DEPTH = 100
@@ -257,9 +257,22 @@ def check_python_patterns(schema: Any) -> None:
                 re.compile(pattern)
             except (re.error, TypeError, RecursionError, OverflowError) as exc:
                 raise ValueError(
-                    f"/: the pattern {pattern!r} beside unevaluatedProperties needs "
-                    f"jsonschema-rs; install grpo-reward-schema[fast]"
+                    f"/: the pattern {pattern!r} beside unevaluatedProperties must be one of "
+                    f"Python too, or be plain and jsonschema-rs installed: "
+                    f"grpo-reward-schema[fast]"
                 ) from exc
+
+
+def has_plain_patterns(schema: Any) -> bool:
+    """True if jsonschema-rs reads all patterns of a schema as ECMA-262 does."""
+    return all(
+        is_plain(pattern)
+        for part in _dicts(schema)
+        for patterns in ([part.get("pattern")], part.get("patternProperties"))
+        if isinstance(patterns, list | dict)
+        for pattern in patterns
+        if isinstance(pattern, str)
+    )
 
 
 def _dicts(value: Any) -> Iterator[dict[str, Any]]:
