@@ -55,6 +55,24 @@ class Place:
             text = reply
         return text.strip(BLANKS)
 
+    def where(self, text: str) -> str:
+        """How a reason begins: which part of a text was looked at, "" if it was all of it."""
+        return f"behind the last {self._tag}: " if self._tag and self._tag in text else ""
+
+    def cut(self, text: str) -> Iterator[str]:
+        """The pieces of a text that the last closing tag has cut in two, as if it were none."""
+        if not self._tag or self._tag not in text:
+            return
+        try:
+            fenced, prose = fences(text)
+            yield from (piece for piece in (*fenced, *_pieces(prose)) if self._tag in piece)
+        except NotFound:  # too many
+            return
+
+    @property
+    def _tag(self) -> str:
+        return f"</{self.after_tag}>" if self.after_tag else ""
+
     def piece_of(self, reply: str, prefer: str = "") -> str:
         """The piece of the reply that should be JSON: of a fence, else of the prose; "" if none.
 

@@ -68,6 +68,16 @@ class Reader:
         """
         self.limits.check_size(completion.text)
         reply = self.place.reply_of(completion.text, completion.prefill)
+        try:
+            return self._value(reply, prefer)
+        except (NotFound, NotJson) as exc:
+            if any(map(self._is_json, self.place.cut(completion.text))):
+                tag = f"</{self.place.after_tag}>"
+                why = f"no JSON behind the last {tag}, which stands inside a string of JSON"
+                raise NotFound(why) from exc
+            raise type(exc)(f"{self.place.where(completion.text)}{exc}") from exc
+
+    def _value(self, reply: str, prefer: str) -> Any:
         if not reply:
             raise NotFound("the text is empty")
         if self.place.extract == "whole":
@@ -82,6 +92,13 @@ class Reader:
         if piece in ("", reply):
             raise why
         return self.limits.parse(piece)
+
+    def _is_json(self, text: str) -> bool:
+        try:
+            self.limits.parse(text)
+        except NotJson:
+            return False
+        return True
 
 
 def check_choice(option: str, value: str, allowed: tuple[str, ...]) -> None:

@@ -109,7 +109,12 @@ class Xml:
     def _read(self, completion: Completion) -> tuple[str, Element]:
         self._limits.check_size(completion.text)
         reply = self._place.reply_of(completion.text, completion.prefill)
-        reply = reply.removeprefix("\ufeff")
+        try:
+            return self._document(reply.removeprefix("\ufeff"))
+        except (NotFound, NotXml) as exc:
+            raise type(exc)(f"{self._place.where(completion.text)}{exc}") from exc
+
+    def _document(self, reply: str) -> tuple[str, Element]:
         if not reply:
             raise NotFound("the text is empty")
         why: NotFound | NotXml = NotFound("no XML in the text")

@@ -61,7 +61,20 @@ def test_braces_and_backticks_in_strings_are_text() -> None:
         ("I am sorry.", "no JSON in the text"),
         (f"{TICKS}python\nx = {A}\n{TICKS}", "no JSON in the text"),
         (f"<think>{A}", "<think> is never closed"),
-        (f"<think>{A}</think>", "the text is empty"),
+        (f"<think>{A}</think>", "behind the last </think>: the text is empty"),
+        ("<think>a</think>I am sorry.", "behind the last </think>: no JSON in the text"),
+        (
+            '<think>a</think>{"tag": "</think>", "b": 1}',
+            "no JSON behind the last </think>, which stands inside a string of JSON",
+        ),
+        (
+            f'So:\n{TICKS}json\n{{"tag": "a </think> b"}}\n{TICKS}',
+            "no JSON behind the last </think>, which stands inside a string of JSON",
+        ),
+        (
+            'I open {"a": and stop.</think> Sorry.',
+            "behind the last </think>: no JSON in the text",
+        ),
     ],
 )
 def test_text_without_json_says_so(text: str, why: str) -> None:
