@@ -118,4 +118,5 @@ def check_after_tag(name: str) -> None:
 def check_number(option: str, value: float, low: float, high: float) -> None:
     """Raises ValueError if an option is outside of its bounds."""
     if not low <= value <= high:  # NaN is refused as well
-        raise ValueError(f"{option} must be from {low:g} to {high:g}, got {value!r}")
+        most = high if isinstance(high, int) else f"{high:g}"
+        raise ValueError(f"{option} must be from {low:g} to {most}, got {value!r}")

@@ -69,6 +69,7 @@ class _Builder:
         # The encoding is given, so that a declaration in the text cannot choose another.
         parser = expat.ParserCreate("utf-8")
         parser.buffer_text = True
+        parser.XmlDeclHandler = self._declaration
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._text
@@ -109,6 +110,13 @@ class _Builder:
 
     def _text(self, text: str) -> None:
         self._open[-1].texts.append(text)
+
+    def _declaration(self, version: str, encoding: str | None, standalone: int) -> None:
+        # A file of this text would be unreadable, or mean something else.
+        if version != "1.0":
+            raise NotXml(f"XML of version {version[:20]} is refused, 1.0 is read")
+        if encoding is not None and encoding.upper() != "UTF-8":
+            raise NotXml(f"the encoding {encoding[:20]} is declared, and the text is UTF-8")
 
     def _refuse(self, *_: object) -> None:
         raise NotXml("a DOCTYPE is refused")

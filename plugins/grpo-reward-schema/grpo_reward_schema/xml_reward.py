@@ -12,7 +12,7 @@ from grpo_reward_schema.patterns import LimitHit
 from grpo_reward_schema.reply import check_after_tag, check_choice, check_number
 from grpo_reward_schema.xml_finding import xml_piece_of
 from grpo_reward_schema.xml_parsing import Element, NotXml, parse
-from grpo_reward_schema.xml_schemas import Kind, schema_of, schema_text
+from grpo_reward_schema.xml_schemas import Kind, checked_text, schema_of
 from grpo_reward_schema.xml_spec import spec_of
 
 # What a well-formed document earns that is not valid against a schema without `elements`.
@@ -89,9 +89,7 @@ class Xml:
         self._spec = None if elements is None else spec_of(elements)
         given: list[tuple[Kind, str]] = [("xsd", xsd), ("relaxng", relaxng)]
         # Their texts, since what lxml makes of them cannot be sent to a worker process.
-        self._schemas = [(kind, schema_text(kind, text)) for kind, text in given if text]
-        for kind, text in self._schemas:
-            schema_of(kind, text)
+        self._schemas = [(kind, checked_text(kind, text)) for kind, text in given if text]
 
     def __call__(self, completion: Completion) -> Score:
         """Scores a completion."""

@@ -9,6 +9,7 @@ absent) counts only once all required children are there.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from grpo_reward_schema.xml_parsing import Element, shown
 
 MAX_SPEC_DEPTH = 30
 _BLANK = " \t\r\n"  # what XML calls white space
+# Letters and a symbol by their category, and blank on the page: Hangul fillers, Braille's blank.
+_UNSEEN = "\u115f\u1160\u3164\uffa0\u2800"
 _NAME = re.compile(r"[^\s<>/=\"'&!?\-.0-9][^\s<>/=\"'&!?]*")
 _TEXTS = ("any", "nonempty", "empty")
 _KEYS = ("children", "attributes", "text", "pattern", "ordered", "closed")
@@ -120,7 +123,7 @@ class ElementSpec:
         return Judged(points, (at + inner or [""])[0])
 
     def judge_all(self, elements: list[Element], path: str, is_complete: bool) -> Judged:
-        """Judges all children that are named so; they share the points of one.
+        """Judges all children that are named so; they share the points of one element.
 
         Args:
             elements: The children.
@@ -133,8 +136,12 @@ class ElementSpec:
         paths = [f"{path}/{self.name}" + (f"[{i}]" if n > 1 else "") for i in range(1, n + 1)]
         judged = [self.judge(child, at) for child, at in zip(elements, paths, strict=True)]
         is_right = self.least <= n and (self.most is None or n <= self.most)
-        # Without the point for being there, which is given for the number.
-        points = sum(one.points - 1 for one in judged) / max(n, self.least) + is_right
+        # What each lacks, one that is missing all of it, without the point for being there, which
+        # is given for the number. Shared by those that are required, so that good ones beside a bad
+        # one raise nothing.
+        inner = self.total - 1
+        lost = sum(self.total - one.points for one in judged) + max(0, self.least - n) * inner
+        points = max(0.0, inner - lost / max(1, self.least)) + is_right
         wanted = f"at least {self.least}" if n < self.least else f"at most {self.most}"
         fault = "" if is_right else f"{shown(path)}: {n} of the element {self.name}, {wanted}"
         if n == 0:
@@ -145,7 +152,7 @@ class ElementSpec:
         text = element.text.strip(_BLANK)
         faults: list[str | None] = []
         if self.text == "nonempty":
-            faults.append(None if text else "the text is empty")
+            faults.append(None if _has_print(text) else "the text is empty")
         elif self.text == "empty":
             faults.append("there is text" if text else None)
         if self.pattern:
@@ -199,6 +206,11 @@ def _element(given: Any, at: str, name_key: str, keys: tuple[str, ...], depth: i
     text = given.get("text", "any")
     if text not in _TEXTS:
         raise ValueError(f"{at}.text must be one of {', '.join(map(repr, _TEXTS))}, got {text!r}")
+    pattern = _pattern(given, at)
+    if text == "empty" and pattern:
+        raise ValueError(
+            f'{at}: text = "empty" leaves nothing for the pattern; leave one of them out'
+        )
     children = tuple(
         _element(child, f"{at}.children[{i}]", "name", ("name", "min", "max", *_KEYS), depth + 1)
         for i, child in enumerate(_list(given, "children", at))
@@ -219,7 +231,7 @@ def _element(given: Any, at: str, name_key: str, keys: tuple[str, ...], depth: i
         least=least,
         most=most,
         text=text,
-        pattern=_pattern(given, at),
+        pattern=pattern,
         attributes=attributes,
         children=children,
         ordered=_bool(given, "ordered", False, at),
@@ -244,7 +256,9 @@ def _check_table(given: Any, at: str, keys: tuple[str, ...]) -> None:
 def _name(given: Mapping[str, Any], key: str, at: str) -> str:
     name = given.get(key)
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise ValueError(f"{at}.{key} must be the name of an element or attribute, got {name!r}")
+        got = repr(name)
+        got = got if len(got) <= 80 else f"{got[:77]}..."
+        raise ValueError(f"{at}.{key} must be the name of an element or attribute, got {got}")
     return name
 
 
@@ -271,6 +285,14 @@ def _pattern(given: Mapping[str, Any], at: str) -> str:
     except ValueError as exc:
         raise ValueError(f"{at}.pattern {exc}") from exc
     return pattern
+
+
+def _has_print(text: str) -> bool:
+    """True if there is something to be seen: a letter, digit, mark of punctuation or symbol."""
+    return any(
+        unicodedata.category(character)[0] in "LNPS" and character not in _UNSEEN
+        for character in text
+    )
 
 
 def _is_count(value: object) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ def scored(text: str, **options: Any) -> Score:
 def test_xml_is_found_where_a_reply_has_it() -> None:
     for text in (
         "<a>1</a>",
-        '<?xml version="1.0" encoding="latin-1"?>\n<a>é</a>',
+        '<?xml version="1.0" encoding="utf-8"?>\n<a>é</a>',
         "\ufeff<a/>",
         "<think><b></think><a/>",
         "Here:\n```xml\n<a><b/></a>\n```\nDone.",
@@ -132,6 +133,59 @@ def test_partial_credit_is_the_share_of_assertions(text: str, points: float, rea
     assert strict.value == float(points == TOTAL)
 
 
+@pytest.mark.parametrize(
+    "blank", ["\u00a0", "\u200b", "\ufeff", "\u2003\u00ad", "\u3164", "\u2800"]
+)
+def test_text_that_shows_nothing_is_empty(blank: str) -> None:
+    spec = {"root": "a", "text": "nonempty"}
+
+    # 1 root, 1 text, 1 closed.
+    assert scored(f"<a>{blank}</a>", elements=spec).value == pytest.approx(0.95 * 2 / 3)
+    assert scored(f"<a>{blank}é</a>", elements=spec).value == 1.0
+    assert scored("<a>?</a>", elements=spec).value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("declared", "reason"),
+    [
+        ('version="1.0"', ""),
+        ("version='1.0' encoding='utf-8' standalone='yes'", ""),
+        ('version="1.1"', "XML of version 1.1 is refused, 1.0 is read"),
+        (
+            'version="1.0" encoding="UTF-16"',
+            "the encoding UTF-16 is declared, and the text is UTF-8",
+        ),
+        (
+            'version="1.0" encoding="latin1"',
+            "the encoding latin1 is declared, and the text is UTF-8",
+        ),
+    ],
+)
+def test_declaration_says_what_the_text_is(declared: str, reason: str) -> None:
+    result = scored(f"<?xml {declared}?><a/>")
+
+    assert (result.value, result.reason) == (float(not reason), reason)
+
+
+# Two steps are required: what a bad one lacks is a half of the two points of a step.
+@pytest.mark.parametrize("n_more", [0, 1, 5, 50])
+def test_good_elements_beside_a_bad_one_raise_nothing(n_more: int) -> None:
+    steps = "<step>Boil</step>" + "<step/>" + "<step>Stir</step>" * n_more
+    result = scored(f"<recipe><title>Tea</title>{steps}</recipe>", elements=RECIPE)
+
+    assert result.value == pytest.approx(0.95 * (TOTAL - 0.5) / TOTAL)
+
+
+def test_a_bad_element_that_is_not_required_is_better_left_out() -> None:
+    spec = {"root": "a", "children": [{"name": "b", "min": 0, "text": "nonempty"}]}
+
+    # 1 root, 1 closed, 3 for the child: its number, its text, nothing else in it.
+    assert scored("<a><b/></a>", elements=spec).value == pytest.approx(0.95 * 4 / 5)
+    assert scored("<a><b/><b>x</b></a>", elements=spec).value == pytest.approx(0.95 * 4 / 5)
+    assert scored("<a><b/><b/></a>", elements=spec).value == pytest.approx(0.95 * 3 / 5)
+    assert scored("<a/>", elements=spec).value == 1.0
+
+
 def test_a_root_of_another_name_earns_nothing() -> None:
     result = scored("<meal><title>Tea</title></meal>", elements=RECIPE)
     assert (result.value, result.reason) == (0.0, "/meal: the root must be recipe")
@@ -177,6 +231,13 @@ def test_a_specification_that_is_open_takes_more() -> None:
         ({"root": "a", "children": [{"name": "b"}, {"name": "b"}]}, "'b' is there twice"),
         ({"root": "a", "text": "some"}, "elements.text must be one of"),
         ({"root": "a", "pattern": "("}, "elements.pattern is not a pattern|elements.pattern"),
+        (
+            {"root": "a", "pattern": "a++"},
+            "elements.pattern is no pattern of ECMA-262: .* character 3",
+        ),
+        ({"root": "a", "pattern": "a" * 2001}, "is 2001 characters long, at most 2000 are taken"),
+        ({"root": "a", "text": "empty", "pattern": "x"}, 'elements: text = "empty" leaves nothing'),
+        ({"root": "<" * 900}, "got '<{76}\\.\\.\\.$"),
         ({"root": "a", "closed": 1}, "elements.closed must be true or false"),
         ({"root": "a", "attributes": [{"name": 1}]}, r"elements.attributes\[0\].name must be"),
     ],
@@ -235,7 +296,7 @@ def test_a_schema_decides_and_elements_pay() -> None:
     [
         ("<xs:schema", "xsd: cannot be used"),
         ("<a/>", "xsd: cannot be used"),
-        ("no/such/file.xsd", "'no/such/file.xsd' cannot be read: No such file"),
+        ("no/such/file.xsd", "/no/such/file.xsd' cannot be read: No such file"),
         ("<!DOCTYPE a><a/>", "xsd: a DOCTYPE is refused"),
         ("<a>" + " " * 1_000_000 + "</a>", "xsd: longer than 1000000 bytes"),
     ],
@@ -244,6 +305,27 @@ def test_bad_schema_is_an_error(xsd: str, message: str) -> None:
     pytest.importorskip("lxml")
     with pytest.raises(ValueError, match=message):
         Xml(xsd=xsd)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("<a/>", "cannot be used: it is not a schema document."),
+        ("<a>", "cannot be used: "),
+        ("  ", "cannot be used: it does not begin with '<'"),
+        (" " * 1_000_001, "longer than 1000000 bytes"),
+    ],
+)
+def test_bad_schema_of_a_file_is_an_error_that_names_it(
+    tmp_path: Path, content: str, message: str
+) -> None:
+    pytest.importorskip("lxml")
+    file = tmp_path / "bad.xsd"
+    file.write_text(content)
+
+    with pytest.raises(ValueError, match=re.escape(f"xsd: {file}: {message}")) as caught:
+        Xml(xsd=str(file))
+    assert "string" not in str(caught.value)
 
 
 def test_without_lxml_only_schemas_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,3 +89,21 @@ def test_deleting_what_is_required_never_pays(spec: Node, document: Node) -> Non
     assert score.value == 1.0 or score.value < 0.951
     for less in without_required(spec, document):
         assert reward(Completion(written(less))).value <= score.value + 1e-9
+
+
+@given(specs(2), documents(2))
+@settings(max_examples=200, deadline=None)
+def test_one_more_of_a_child_never_pays_where_a_bad_one_stays(spec: Node, document: Node) -> None:
+    """Not a copy of a child that is good, and not one of a child that is bad."""
+    root = {key: value for key, value in spec.items() if key not in ("name", "min", "max")}
+    reward = Xml(elements={**root, "root": spec["name"]})
+    least = {inner["name"]: inner["min"] for inner in spec["children"]}
+    names = [child["name"] for child in document["children"]]
+    score = reward(Completion(written({**document, "name": spec["name"]}))).value
+
+    for i, child in enumerate(document["children"]):
+        if names.count(child["name"]) < least.get(child["name"], 0):
+            continue  # one more is asked for
+        more = [*document["children"][: i + 1], child, *document["children"][i + 1 :]]
+        padded = {**document, "name": spec["name"], "children": more}
+        assert reward(Completion(written(padded))).value <= score + 1e-9
