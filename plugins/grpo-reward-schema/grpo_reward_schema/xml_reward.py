@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, get_args
 
-from grpo_core import Completion, Score, reward
+from grpo_core import Completion, Fail, Score, reward
 from grpo_reward_schema.finding import Extract, NotFound, Pick, Place
 from grpo_reward_schema.json_reward import MOST_INVALID
 from grpo_reward_schema.parsing import Limits, NotJson
@@ -12,7 +12,7 @@ from grpo_reward_schema.patterns import LimitHit
 from grpo_reward_schema.reply import check_after_tag, check_choice, check_number
 from grpo_reward_schema.xml_finding import xml_piece_of
 from grpo_reward_schema.xml_parsing import Element, NotXml, parse
-from grpo_reward_schema.xml_schemas import Kind, checked_text, schema_of
+from grpo_reward_schema.xml_schemas import Kind, schema_of
 from grpo_reward_schema.xml_spec import spec_of
 
 # What a well-formed document earns that is not valid against a schema without `elements`.
@@ -48,8 +48,6 @@ class Xml:
         mode: "partial", or "strict" for 1.0 and 0.0 only.
         elements: What the root element must be: `root`, `children`, `attributes`, `text`,
             `pattern`, `ordered`, `closed`. See the README.
-        xsd: An XML Schema: its text, or the path of a file.
-        relaxng: A RELAX NG schema in its XML syntax: its text, or the path of a file.
         extract: "auto" allows prose and code fences around the XML, "whole" does not.
         pick: Which piece of XML counts where there are several: "last", "first", or "only", which
             refuses several.
@@ -59,7 +57,7 @@ class Xml:
         max_depth: Of elements in elements.
 
     Raises:
-        ValueError: An option is not one of these, a schema cannot be used, or lxml is missing.
+        ValueError: An option is not one of these.
     """
 
     def __init__(
@@ -67,8 +65,6 @@ class Xml:
         *,
         mode: Literal["partial", "strict"] = "partial",
         elements: dict[str, Any] | None = None,
-        xsd: str = "",
-        relaxng: str = "",
         extract: Literal["auto", "whole"] = "auto",
         pick: Literal["last", "first", "only"] = "last",
         after_tag: str = "think",
@@ -87,15 +83,33 @@ class Xml:
         self._limits = Limits(max_bytes=max_bytes)
         self._max_depth = max_depth
         self._spec = None if elements is None else spec_of(elements)
-        given: list[tuple[Kind, str]] = [("xsd", xsd), ("relaxng", relaxng)]
-        # Their texts, since what lxml makes of them cannot be sent to a worker process.
-        self._schemas = [(kind, checked_text(kind, text)) for kind, text in given if text]
 
-    def __call__(self, completion: Completion) -> Score:
-        """Scores a completion."""
+    def check_inputs(self, xsd: str | None = None, relaxng: str | None = None) -> str | None:
+        """Returns what is wrong with the schemas, or None."""
+        try:
+            for kind, text in _given(xsd, relaxng):
+                schema_of(kind, text)
+        except ValueError as exc:
+            return str(exc)
+        return None
+
+    def __call__(
+        self, completion: Completion, xsd: str | None = None, relaxng: str | None = None
+    ) -> Score | Fail:
+        """Scores a completion; a row whose schema cannot be used fails.
+
+        Args:
+            completion: The completion.
+            xsd: The text of an XML Schema that the XML must be valid against.
+            relaxng: The text of a RELAX NG schema, in its XML syntax.
+        """
+        if wrong := self.check_inputs(xsd, relaxng):
+            return Fail(wrong)
         try:
             text, root = self._read(completion)
             share, fault = self._judge(text, root)
+            for kind, schema in _given(xsd, relaxng):
+                fault = fault or schema_of(kind, schema).fault(text) or ""
         except (NotFound, NotJson, NotXml) as exc:
             return Score(0.0, str(exc), {"limit_hits": 0.0})
         except LimitHit as exc:
@@ -129,13 +143,17 @@ class Xml:
         return piece, parse(piece, self._max_depth)
 
     def _judge(self, text: str, root: Element) -> tuple[float, str]:
-        """What a document that is not valid earns, and its first fault; "" if it is valid."""
+        """What a document that is not valid earns, and where it is not as `elements` says."""
         share, fault = WELL_FORMED, ""
         if self._spec:
             if root.name != self._spec.name:
                 return 0.0, f"/{root.name[:40]}: the root must be {self._spec.name}"
             judged = self._spec.judge(root, f"/{root.name}")
             share, fault = MOST_INVALID * judged.points / self._spec.total, judged.fault
-        for kind, schema in self._schemas:
-            fault = fault or schema_of(kind, schema).fault(text) or ""
         return share, fault
+
+
+def _given(xsd: str | None, relaxng: str | None) -> list[tuple[Kind, str]]:
+    given: list[tuple[Kind, str | None]] = [("xsd", xsd), ("relaxng", relaxng)]
+    # An empty text is a schema too, and no good one.
+    return [(kind, text) for kind, text in given if text is not None]

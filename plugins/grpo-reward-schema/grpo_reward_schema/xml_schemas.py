@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import threading
-from pathlib import Path
 from typing import Any, Literal
 
 from grpo_reward_schema.xml_finding import has_doctype
@@ -36,17 +35,25 @@ class Schema:
     """
 
     def __init__(self, kind: Kind, text: str) -> None:
-        self._etree = etree = _etree()
+        self._etree = etree = _etree(kind)
+        text = text.lstrip("\ufeff \t\r\n")
+        if not text.startswith("<"):
+            raise ValueError(
+                f"{kind} must be the text of a schema, which begins with '<', got "
+                f'{text[:40]!r}; a file is read with {{ file = "path" }}'
+            )
+        if len(text.encode(errors="surrogatepass")) > MAX_SCHEMA_BYTES:
+            raise ValueError(f"{kind}: longer than {MAX_SCHEMA_BYTES} bytes")
         if has_doctype(text):
-            raise ValueError("a DOCTYPE is refused")
+            raise ValueError(f"{kind}: a DOCTYPE is refused")
         try:
             root = etree.fromstring(text.encode(), self._parser())
             for element in root.iter(etree.Element):
-                _check_reads_nothing(element)
+                _check_reads_nothing(kind, element)
             make = etree.XMLSchema if kind == "xsd" else etree.RelaxNG
             self._schema = make(root)
         except (etree.LxmlError, UnicodeEncodeError) as exc:
-            raise ValueError(f"cannot be used: {_one_line(str(exc))}") from exc
+            raise ValueError(f"{kind}: cannot be used: {_one_line(str(exc))}") from exc
         # The log of errors belongs to the schema, not to a call.
         self._lock = threading.Lock()
 
@@ -90,56 +97,22 @@ def schema_of(kind: Kind, text: str) -> Schema:
     return Schema(kind, text)
 
 
-def checked_text(kind: Kind, given: str) -> str:
-    """The text of a schema that an option gives: itself if it begins with `<`, else of a file.
-
-    Raises:
-        ValueError: The file cannot be read, or the schema cannot be used; the file is named.
-    """
-    where: str = kind
-    text = given.lstrip("\ufeff \t\r\n")
-    n_bytes = len(given.encode(errors="surrogatepass"))
-    if not text.startswith("<"):
-        path = Path(given).absolute()
-        where = f"{kind}: {path}"
-        try:
-            with path.open("rb") as file:
-                data = file.read(MAX_SCHEMA_BYTES + 1)
-            text = data.decode("utf-8-sig").lstrip()
-        except (OSError, ValueError) as exc:
-            why = getattr(exc, "strerror", None) or str(exc)
-            raise ValueError(
-                f"{kind} must be a schema, which begins with '<', or the path of a file as seen "
-                f"from the working directory; {str(path)[:200]!r} cannot be read: {why}"
-            ) from exc
-        n_bytes = len(data)
-    if n_bytes > MAX_SCHEMA_BYTES:
-        raise ValueError(f"{where}: longer than {MAX_SCHEMA_BYTES} bytes")
-    if not text.startswith("<"):
-        raise ValueError(f"{where}: cannot be used: it does not begin with '<'")
-    try:
-        schema_of(kind, text)
-    except ValueError as exc:
-        raise ValueError(f"{where}: {exc}") from exc
-    return text
-
-
-def _etree() -> Any:
+def _etree(kind: Kind) -> Any:
     try:
         from lxml import etree
     except ImportError as exc:
         raise ValueError(
-            "needs lxml, which is not installed: pip install 'grpo-reward-schema[xml]'"
+            f"{kind} needs lxml, which is not installed: pip install 'grpo-reward-schema[xml]'"
         ) from exc
     return etree
 
 
-def _check_reads_nothing(element: Any) -> None:
+def _check_reads_nothing(kind: Kind, element: Any) -> None:
     place = _READS_OTHERS.get(element.tag)
     if place and place in element.attrib:
         name = element.tag.rpartition("}")[2]
         raise ValueError(
-            f"line {element.sourceline}: {name} of {element.attrib[place][:80]!r} is "
+            f"{kind}: line {element.sourceline}: {name} of {element.attrib[place][:80]!r} is "
             f"refused, since nothing is read from files or the network; write it into the schema"
         )
 

@@ -11,13 +11,13 @@ from typing import Any
 
 from grpo_reward_schema import Json, Xml, rust
 
-from grpo_core import Completion, Fail
+from grpo_core import Completion, Fail, Score
 
 if os.environ.get("WITHOUT_JSONSCHEMA_RS"):
     rust.engine = None
 
 _SAME = ("extract", "pick", "mode", "assert_formats", "duplicate_keys", "max_depth", "max_bytes")
-_XML = ("extract", "pick", "mode", "max_depth", "max_bytes", "xsd", "elements")
+_XML = ("extract", "pick", "mode", "max_depth", "max_bytes", "elements")
 _ONLY: Mapping[str, Any] = {"nan": "reject", "remote_refs": "deny", "repair": False}
 
 
@@ -37,8 +37,8 @@ def _xml(config: Mapping[str, Any], completion: str) -> float:
         if config.get(key, value) != value:
             raise ValueError(f"{key} can only be {value!r}")
     options = {key: config[key] for key in _XML if key in config}
-    reward = Xml(after_tag=config.get("after_tag") or "", relaxng=config.get("rng", ""), **options)
-    return reward(Completion(completion)).value
+    reward = Xml(after_tag=config.get("after_tag") or "", **options)
+    return _value(reward(Completion(completion), config.get("xsd"), config.get("rng")))
 
 
 def _json(config: Mapping[str, Any], completion: str) -> float:
@@ -47,7 +47,10 @@ def _json(config: Mapping[str, Any], completion: str) -> float:
             raise ValueError(f"{key} can only be {value!r}")
     options = {key: config[key] for key in _SAME if key in config}
     reward = Json(after_tag=config.get("after_tag") or "", **options)
-    scored = reward(Completion(completion), config["schema"])
+    return _value(reward(Completion(completion), config["schema"]))
+
+
+def _value(scored: Score | Fail) -> float:
     if isinstance(scored, Fail):
         raise ValueError(scored.reason)
     return scored.value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 from grpo_reward_schema import Xml
 
-from grpo_core import Completion, Score, load_reward
+from grpo_core import Completion, CompositeReward, Fail, Score, load_reward
 
 RECIPE = {
     "root": "recipe",
@@ -34,8 +33,8 @@ NOTE_RNG = (
 )
 
 
-def scored(text: str, **options: Any) -> Score:
-    result = Xml(**options)(Completion(text))
+def scored(text: str, xsd: str | None = None, relaxng: str | None = None, **options: Any) -> Score:
+    result = Xml(**options)(Completion(text), xsd, relaxng)
     assert isinstance(result, Score)
     return result
 
@@ -263,21 +262,29 @@ def test_options_of_a_config_are_taken() -> None:
             Xml(**options)
 
 
-def test_xsd_and_relaxng_decide(tmp_path: Path) -> None:
+def test_xsd_and_relaxng_decide() -> None:
     pytest.importorskip("lxml")
     good, bad = "<note><to>Ann</to><qty>2</qty></note>", "<note><to>Ann</to><qty>-2</qty></note>"
-    file = tmp_path / "note.xsd"
-    file.write_text(NOTE_XSD)
-    for xsd in (NOTE_XSD, str(file)):
-        assert scored(good, xsd=xsd).value == 1.0
-        result = scored(bad, xsd=xsd)
-        assert result.value == 0.1
-        assert result.reason.startswith("/note/qty: Element 'qty':")
-        assert "\n" not in result.reason
+    assert scored(good, xsd=NOTE_XSD).value == 1.0
+    result = scored(bad, xsd=f"\n{NOTE_XSD}")
+    assert result.value == 0.1
+    assert result.reason.startswith("/note/qty: Element 'qty':")
+    assert "\n" not in result.reason
     assert scored(good, relaxng=NOTE_RNG).value == 1.0
     assert scored("<note><to/></note>", relaxng=NOTE_RNG).value == 0.1
     assert scored("<note><to/></note>", relaxng=NOTE_RNG, mode="strict").value == 0.0
     assert scored("<p:note/>", xsd=NOTE_XSD).value == 0.0
+
+
+def test_schema_of_a_file_is_beside_the_config(tmp_path: Path) -> None:
+    pytest.importorskip("lxml")
+    (tmp_path / "note.xsd").write_text(NOTE_XSD)
+    section = {"use": "schema/xml", "inputs": {"xsd": {"file": "note.xsd"}}}
+
+    composite = CompositeReward({"form": section}, folder=tmp_path)
+
+    texts = [Completion("<note><to/><qty>2</qty></note>"), Completion("<note/>")]
+    assert [outcome.value for outcome in composite.score(texts).outcomes[0]] == [1.0, 0.1]
 
 
 def test_a_schema_decides_and_elements_pay() -> None:
@@ -294,45 +301,31 @@ def test_a_schema_decides_and_elements_pay() -> None:
 @pytest.mark.parametrize(
     ("xsd", "message"),
     [
-        ("<xs:schema", "xsd: cannot be used"),
-        ("<a/>", "xsd: cannot be used"),
-        ("no/such/file.xsd", "/no/such/file.xsd' cannot be read: No such file"),
+        ("<xs:schema", "xsd: cannot be used: "),
+        ("<a/>", "xsd: cannot be used: it is not a schema document."),
+        ("", "xsd must be the text of a schema, which begins with '<', got ''; a file is read "),
+        ("note.xsd", "xsd must be the text of a schema, which begins with '<', got 'note.xsd'; "),
         ("<!DOCTYPE a><a/>", "xsd: a DOCTYPE is refused"),
         ("<a>" + " " * 1_000_000 + "</a>", "xsd: longer than 1000000 bytes"),
     ],
 )
-def test_bad_schema_is_an_error(xsd: str, message: str) -> None:
+def test_bad_schema_fails_the_row(xsd: str, message: str) -> None:
     pytest.importorskip("lxml")
-    with pytest.raises(ValueError, match=message):
-        Xml(xsd=xsd)
+    wrong = Xml().check_inputs(xsd)
 
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("<a/>", "cannot be used: it is not a schema document."),
-        ("<a>", "cannot be used: "),
-        ("  ", "cannot be used: it does not begin with '<'"),
-        (" " * 1_000_001, "longer than 1000000 bytes"),
-    ],
-)
-def test_bad_schema_of_a_file_is_an_error_that_names_it(
-    tmp_path: Path, content: str, message: str
-) -> None:
-    pytest.importorskip("lxml")
-    file = tmp_path / "bad.xsd"
-    file.write_text(content)
-
-    with pytest.raises(ValueError, match=re.escape(f"xsd: {file}: {message}")) as caught:
-        Xml(xsd=str(file))
-    assert "string" not in str(caught.value)
+    assert wrong is not None
+    assert wrong.startswith(message)
+    assert "<string>" not in wrong
+    assert Xml()(Completion("<a/>"), xsd) == Fail(wrong)
 
 
 def test_without_lxml_only_schemas_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "lxml", None)
-    for option in ("xsd", "relaxng"):
-        with pytest.raises(ValueError, match=r"pip install 'grpo-reward-schema\[xml\]'"):
-            Xml(**{option: "<not-seen-before/>"})
+    for name in ("xsd", "relaxng"):
+        wrong = Xml().check_inputs(**{name: "<not-seen-before/>"})
+        assert wrong == (
+            f"{name} needs lxml, which is not installed: pip install 'grpo-reward-schema[xml]'"
+        )
     assert scored("<recipe/>", elements=RECIPE).value > 0.0
 
 
