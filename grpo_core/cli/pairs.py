@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from grpo_core.convert import convert
 from grpo_core.errors import Problem
+from grpo_core.files import parse_json
 from grpo_core.reward import Parameter
 
 
@@ -75,6 +75,6 @@ def _value(text: str, parameter: Parameter | None, untyped_is_text: bool) -> Any
 def _from_json(text: str) -> Any:
     """What the text says as JSON, or the text: a path, a name, or wrong, which checks tell."""
     try:
-        return json.loads(text)
+        return parse_json(text)
     except (ValueError, RecursionError):
         return text

@@ -221,8 +221,8 @@ def _in_flags(problem: Problem, flags: Mapping[str, str]) -> Problem:
         before, found, rest = problem.where.partition(kind)
         if found and before.startswith("rewards."):
             name = rest.removeprefix(".")
-            if kind == ".inputs":
-                flag = flags.get(name.partition("[")[0], flag)
+            if kind == ".inputs":  # of no name: it is about all inputs
+                flag = flags.get(name.partition("[")[0], flag) if name else ""
             hint = f'inputs = {{ {name} = "<column>" }}'
             message = message.replace(hint, f"--input-column {name}=COLUMN")
             return Problem(f"{flag} {name}".strip(), message)

@@ -144,6 +144,13 @@ def test_score_file_of_an_input_that_cannot_be_read_is_named(score, site):
     assert "--input-file anser: 'says' has no such input. Did you mean 'answer'?" in ran.err
 
 
+def test_score_input_of_json_with_a_key_twice_is_no_object(score):
+    ran = score("shows", "--input", 'table={"a": 1, "a": 2}')
+
+    assert ran.code == 2
+    assert '--input table: expected dict, got \'{"a": 1, "a": 2}\'' in ran.err
+
+
 def test_score_input_given_twice_is_refused(score, site):
     site.write("gold.txt", "42")
 
