@@ -9,11 +9,24 @@ from typing import Any
 
 from grpo_reward_schema import rust
 from grpo_reward_schema.credit import Tree
-from grpo_reward_schema.drafts import LATEST, validator_class
+from grpo_reward_schema.drafts import LATEST
+from grpo_reward_schema.reference import bounded_class, in_subresource
 from grpo_reward_schema.rust import validator_of
-from grpo_reward_schema.schema_check import check_python_patterns, checked, needs_python_patterns
+from grpo_reward_schema.schema_check import (
+    MAX_DEPTH,
+    check_python_patterns,
+    checked,
+    needs_python_patterns,
+)
+from grpo_reward_schema.work import bounded
 
 _NO_RESOURCES: Mapping[str, Any] = {}
+# What makes a schema mean another thing where it is reached another way; the metaschemas do.
+_DYNAMIC = ('"$dynamicRef"', '"$recursiveRef"', "json-schema.org/")
+# Schemas times parts of a value that jsonschema-rs is given: a second or so. And the parts that a
+# value of 1 MB has at most.
+_MOST_FAST = 200_000_000
+_MOST_PARTS = 500_000
 _BRACKETS = {"object": "{", "array": "["}
 
 
@@ -45,8 +58,10 @@ class Compiled:
         draft, bare, resolver = checked(
             schema, draft=draft, assert_formats=assert_formats, resources=resources
         )
-        make = validator_class(draft, assert_formats)
-        self._reference = make(bare, _resolver=resolver)
+        self._reference = bounded_class(draft, assert_formats)(bare, _resolver=resolver)
+        text = json.dumps([bare, resources])
+        self._is_static = not any(word in text for word in _DYNAMIC)
+        self._size = unfolded_size(bare, resolver, draft)
         self._fast: Any = None
         if rust.engine is not None:
             try:
@@ -72,20 +87,70 @@ class Compiled:
         """True if the value is valid.
 
         Raises:
-            LimitHit: A pattern ran into its limit.
+            LimitHit: A pattern or the whole ran into its limit.
         """
-        valid: bool = (self._fast or self._reference).is_valid(value)
+        with bounded(self._is_static):
+            fast = self._fast if self._is_quick(value) else None
+            valid: bool = (fast or self._reference).is_valid(value)
         return valid
+
+    def _is_quick(self, value: Any) -> bool:
+        # jsonschema-rs counts no steps, and nothing but the worker's end stops it.
+        if self._size <= _MOST_FAST // _MOST_PARTS:
+            return True
+        return self._size <= _MOST_FAST and self._size * n_parts(value) <= _MOST_FAST
 
     def credit(self, value: Any) -> tuple[float, str]:
         """The share of the leaf assertions that hold for an invalid value, and the first fault.
 
         Raises:
-            LimitHit: A pattern ran into its limit.
+            LimitHit: A pattern or the whole ran into its limit.
         """
-        found = self._tree.root.judge(value)
+        with bounded(self._is_static) as work:
+            found = self._tree.root.judge(value, work)
         pointer, fault = found.fault or ("", "not valid")
         return found.share, f"{pointer or '/'}: {fault}"
+
+
+def n_parts(value: Any) -> int:
+    """About how much there is to look at in a value."""
+    n, todo = 0, [value]
+    while todo:
+        one = todo.pop()
+        n += 1
+        if isinstance(one, str):
+            n += len(one) // 32
+        elif isinstance(one, dict | list):
+            todo += one.values() if isinstance(one, dict) else one
+    return n
+
+
+def unfolded_size(schema: Any, scope: Any, draft: str) -> int:
+    """How many schemas there are with each reference written out, but for those that lead back.
+
+    jsonschema-rs remembers its verdicts only for references that lead back. Where each schema of a
+    row names the next one twice it takes twice as long with each.
+    """
+    from referencing.jsonschema import specification_with
+
+    specification: Any = specification_with(draft + ("#" if "draft-0" in draft else ""))
+    known: dict[int, int] = {}
+
+    def size(schema: Any, scope: Any) -> int:
+        if not isinstance(schema, dict):
+            return 1
+        if id(schema) not in known:
+            known[id(schema)] = 1  # where it leads back
+            total = 1 + sum(len(v) for v in schema.values() if isinstance(v, dict | list))
+            if "$ref" in schema:
+                found = scope.lookup(schema["$ref"])
+                total += size(found.contents, found.resolver)
+            for part in specification.subresources_of(schema):
+                total += size(part, in_subresource(scope, part, draft))
+            known[id(schema)] = total
+        return known[id(schema)]
+
+    return size(schema, scope)
 
 
 @functools.lru_cache(maxsize=256)
@@ -99,5 +164,10 @@ def compiled(schema: Mapping[str, Any], draft: str, assert_formats: bool) -> Com
     Raises:
         ValueError: The schema cannot be used.
     """
-    text = json.dumps(schema, sort_keys=True)
+    try:
+        text = json.dumps(schema, sort_keys=True)
+    except RecursionError:
+        raise ValueError(f"/: the schema is nested deeper than {MAX_DEPTH} levels") from None
+    except TypeError as exc:  # a constant of a script: JSON text and columns hold nothing else
+        raise ValueError(f"/: the schema must hold what JSON has, and {exc}") from None
     return _of_text(text, draft, assert_formats, rust.engine is not None)
