@@ -303,7 +303,8 @@ def _container(kind: Any) -> type | None:
 
 
 def _decoded(text: str, containers: Collection[type]) -> Any:
-    value = _contained(json.loads(text, parse_constant=_no_constant), containers)
+    decoded = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_members)
+    value = _contained(decoded, containers)
     if value is None or not containers or type(value) in containers:
         return value
     raise _other_kind(containers, repr(text))
@@ -329,6 +330,15 @@ def _contained(value: Any, containers: Collection[type]) -> Any:
             if kind is not dict:
                 return kind(value)
     return value
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in made if names.count(name) > 1)
+        raise ValueError(f"the key {_shown(repr(twice))} is there twice in one object")
+    return made
 
 
 def _no_constant(text: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from grpo_reward_schema import rust
@@ -13,9 +13,11 @@ from grpo_reward_schema.drafts import LATEST
 from grpo_reward_schema.reference import bounded_class, in_subresource
 from grpo_reward_schema.rust import validator_of
 from grpo_reward_schema.schema_check import (
+    DATA,
     MAX_DEPTH,
     check_python_patterns,
     checked,
+    escaped,
     needs_python_patterns,
 )
 from grpo_reward_schema.work import bounded
@@ -168,6 +170,34 @@ def compiled(schema: Mapping[str, Any], draft: str, assert_formats: bool) -> Com
         text = json.dumps(schema, sort_keys=True)
     except RecursionError:
         raise ValueError(f"/: the schema is nested deeper than {MAX_DEPTH} levels") from None
-    except TypeError as exc:  # a constant of a script: JSON text and columns hold nothing else
-        raise ValueError(f"/: the schema must hold what JSON has, and {exc}") from None
-    return _of_text(text, draft, assert_formats, rust.engine is not None)
+    except TypeError as exc:  # of a script; JSON text holds nothing else
+        kind = str(exc).removeprefix("Object of type ").split()[0]
+        raise ValueError(f"/: expected what JSON has, got a {kind}") from None
+    try:
+        return _of_text(text, draft, assert_formats, rust.engine is not None)
+    except ValueError as exc:
+        if place := null_place(schema):
+            raise ValueError(
+                f"{place}: is null. A column of objects gets the keys of all rows, and null where "
+                f"a row had none; store each schema as JSON text (json.dumps)"
+            ) from exc
+        raise
+
+
+def null_place(schema: Any, pointer: str = "") -> str:
+    """Where null stands for a keyword's value or a schema, which neither can be; "" if nowhere."""
+    if schema is None:
+        return pointer
+    if isinstance(schema, list):
+        parts: Iterable[tuple[Any, Any]] = enumerate(schema)
+    elif isinstance(schema, dict):
+        # null may be data, but no list of it.
+        parts = (
+            (key, part)
+            for key, part in schema.items()
+            if key not in DATA or (key == "enum" and part is None)
+        )
+    else:
+        return ""
+    places = (null_place(part, f"{pointer}/{escaped(str(key))}") for key, part in parts)
+    return next(filter(None, places), "")
