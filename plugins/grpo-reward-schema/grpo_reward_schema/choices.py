@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from grpo_reward_schema.tally import Fault, Found, Tally
 from grpo_reward_schema.work import Work
@@ -27,7 +27,10 @@ class Branch(Protocol):
         """What it makes of a value."""
 
 
-class Branches:
+AnyBranch = TypeVar("AnyBranch", bound=Branch)
+
+
+class Branches(Generic[AnyBranch]):
     """The schemas under one keyword.
 
     Args:
@@ -36,20 +39,24 @@ class Branches:
             Under "if" they are the condition, `then` and `else`, None where there is none.
     """
 
-    def __init__(self, keyword: str, makers: Sequence[Callable[[], Branch] | None]) -> None:
+    def __init__(self, keyword: str, makers: Sequence[Callable[[], AnyBranch] | None]) -> None:
         self._keyword = keyword
         self._makers = makers
 
     @functools.cached_property
-    def _branches(self) -> list[Branch | None]:
+    def _branches(self) -> list[AnyBranch | None]:
         return [None if make is None else make() for make in self._makers]
+
+    @property
+    def counted(self) -> list[AnyBranch]:
+        """The branches that can be paid: all but a condition."""
+        paid = self._branches[1:] if self._keyword == "if" else self._branches
+        return [branch for branch in paid if branch is not None]
 
     @functools.cached_property
     def weight(self) -> int:
         """Leaf assertions of the largest branch, and of `oneOf` that it is the only one."""
-        counted = self._branches[1:] if self._keyword == "if" else self._branches
-        largest = max((b.weight for b in counted if b is not None), default=0)
-        return largest + (self._keyword == "oneOf")
+        return max((b.weight for b in self.counted), default=0) + (self._keyword == "oneOf")
 
     def judge(self, value: Any, whole: Tally, work: Work) -> tuple[float, Fault | None]:
         """The share of the branch that counts, and the fault.

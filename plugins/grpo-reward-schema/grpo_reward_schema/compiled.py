@@ -109,7 +109,7 @@ class Compiled:
             LimitHit: A pattern or the whole ran into its limit.
         """
         with bounded(self._is_static) as work:
-            found = self._tree.root.judge(value, work)
+            found = self._tree.judge(value, work)
         pointer, fault = found.fault or ("", "not valid")
         return found.share, f"{pointer or '/'}: {fault}"
 
@@ -137,22 +137,23 @@ def unfolded_size(schema: Any, scope: Any, draft: str) -> int:
 
     specification: Any = specification_with(draft + ("#" if "draft-0" in draft else ""))
     known: dict[int, int] = {}
-
-    def size(schema: Any, scope: Any) -> int:
-        if not isinstance(schema, dict):
-            return 1
-        if id(schema) not in known:
-            known[id(schema)] = 1  # where it leads back
-            total = 1 + sum(len(v) for v in schema.values() if isinstance(v, dict | list))
-            if "$ref" in schema:
-                found = scope.lookup(schema["$ref"])
-                total += size(found.contents, found.resolver)
-            for part in specification.subresources_of(schema):
-                total += size(part, in_subresource(scope, part, draft))
-            known[id(schema)] = total
-        return known[id(schema)]
-
-    return size(schema, scope)
+    todo: list[tuple[Any, Any, list[Any] | None]] = [(schema, scope, None)]
+    while todo:
+        one, scope, parts = todo.pop()
+        if parts is not None:
+            own = 1 + sum(len(v) for v in one.values() if isinstance(v, dict | list))
+            known[id(one)] = own + sum(known.get(id(part), 1) for part in parts)
+        elif isinstance(one, dict) and id(one) not in known:
+            known[id(one)] = 1  # where it leads back
+            inner = [
+                (part, in_subresource(scope, part, draft), None)
+                for part in specification.subresources_of(one)
+            ]
+            if "$ref" in one:
+                found = scope.lookup(one["$ref"])
+                inner.append((found.contents, found.resolver, None))
+            todo += [(one, scope, [part for part, _, _ in inner]), *inner]
+    return known.get(id(schema), 1)
 
 
 @functools.lru_cache(maxsize=256)

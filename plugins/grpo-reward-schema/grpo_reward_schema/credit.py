@@ -86,9 +86,28 @@ class Node:
     def weight(self) -> int:
         """Leaf assertions in the schemas, members and items included; a recursive part counts 1."""
         if self._weight is None:
-            self._weight = 1  # what a part that comes back here counts
-            self._weight = max(1, self._own_weight() + self._inner_weight())
+            self.weigh()
+        assert self._weight is not None
         return self._weight
+
+    def weigh(self) -> None:
+        """Counts the leaf assertions, once."""
+        # Without recursion: references may lead further than the stack goes.
+        todo = [(self, False)]
+        while todo:
+            node, is_ready = todo.pop()
+            if is_ready:
+                node._weight = max(1, node._own_weight() + node._inner_weight())
+            elif node._weight is None:
+                node._weight = 1  # what a part that comes back here counts
+                todo.append((node, True))
+                todo += [(part, False) for part in reversed(node._weighed_parts())]
+
+    def _weighed_parts(self) -> list[Node]:
+        members = [self._member(name) for name in self._named]
+        others = [self._tree.node([place]) for place in self._map_places()]
+        items = [self._item(i) for i in range(self._n_prefix + 1)]
+        return [*members, *others, *items, *(b for bs in self._branches for b in bs.counted)]
 
     def _own_weight(self) -> int:
         leaves = len(self.types) + len(self._required) + len(self._leaves) + len(self._closed)
@@ -257,6 +276,12 @@ class Tree:
         self._nodes: dict[tuple[int, ...], Node] = {}
         self.root = self.node([_Place(validator.schema, resolver)])
 
+    def judge(self, value: Any, work: Work) -> Found:
+        """What the schema makes of a value."""
+        # What a recursive part weighs depends on where counting begins, so it begins here.
+        self.root.weigh()
+        return self.root.judge(value, work)
+
     def node(self, places: Sequence[_Place]) -> Node:
         """The node of these schemas; the same one each time."""
         key = tuple(id(p.schema) for p in places)
@@ -278,9 +303,9 @@ class Tree:
         validator = self._validator.evolve(schema=part.schema, _resolver=part.scope)
         return leaves_of(validator, self.draft, self._formats)
 
-    def branches(self, part: _Place) -> list[Branches]:
+    def branches(self, part: _Place) -> list[Branches[Node]]:
         """The choices of one schema."""
-        made = [
+        made: list[Branches[Node]] = [
             Branches(keyword, [self._maker(part, schema) for schema in part.schema[keyword]])
             for keyword in ("anyOf", "oneOf")
             if keyword in part.schema

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from grpo_reward_schema import Json
+from grpo_reward_schema.compiled import Compiled
 
 from grpo_core import Completion, Score
 
@@ -355,3 +356,29 @@ def test_nearest_branch_is_said_once_however_deep(backend: str) -> None:
     assert scored([[[["x"]]]], schema).reason == (
         '/0/0/0/0: expected null, got "x" (no branch of anyOf fits; this is the nearest)'
     )
+
+
+def test_share_does_not_depend_on_what_was_scored_before(backend: str) -> None:
+    schema = {
+        "$defs": {
+            "a": {"properties": {"b": {"$ref": "#/$defs/b"}, "s": {"type": "string"}}},
+            "b": {"properties": {"a": {"$ref": "#/$defs/a"}}, "type": "object"},
+        },
+        "properties": {"x": {"$ref": "#/$defs/a"}, "y": {"$ref": "#/$defs/b"}},
+        "maxProperties": 2,
+    }
+    value = {"x": {"s": 1, "b": {}}, "y": {"a": {"s": "", "b": 1}}}
+
+    alone = Compiled(schema).credit(value)
+    other = Compiled(schema)
+    other.credit({"y": {"a": {"s": 1}}})
+
+    assert other.credit(value) == alone
+
+
+def test_long_row_of_references_has_credit(backend: str) -> None:
+    row = {f"d{i}": {"properties": {"c": {"$ref": f"#/$defs/d{i + 1}"}}} for i in range(1000)}
+    schema = {"$defs": {**row, "d1000": {}}, "$ref": "#/$defs/d0", "type": "object", "minimum": 0}
+
+    assert scored({"c": {"c": 1}}, schema).value == 1.0
+    assert scored({"c": 1}, {**schema, "minProperties": 2}).value > 0.5
