@@ -16,7 +16,7 @@ from grpo_core.scoring.done import Done
 logger = logging.getLogger("grpo_core")
 
 # Said where no call of a batch was in time: the texts are hardly all to blame.
-_LOADS = "; a reward that loads something at its first call needs a longer timeout_s"
+_LOADS = "; if it loads something at its first call, it needs a longer timeout_s"
 
 # A chunk should take about this long: long enough that sending it costs little, short enough that
 # the others of a chunk do not wait long behind a slow one.

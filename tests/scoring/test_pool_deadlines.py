@@ -118,8 +118,8 @@ def test_calls_that_all_hang_are_told_that_loading_may_be_the_reason(pool):
     outcomes = run(pool, "sleeps", [{"seconds": 1000.0}] * 2, timeout_s=0.3)
 
     reason = (
-        "took longer than 0.3 s, twice; a reward that loads something at its first call needs a "
-        "longer timeout_s"
+        "took longer than 0.3 s, twice; if it loads something at its first call, it needs a longer "
+        "timeout_s"
     )
     assert outcomes == [Outcome(None, "timed_out", reason, fault=True)] * 2
 

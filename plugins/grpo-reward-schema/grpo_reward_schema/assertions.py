@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from grpo_reward_schema.formats import matches
 from grpo_reward_schema.leaves import LEAVES, is_number, shown
+from grpo_reward_schema.work import spend
 
 # Leaves by the kind of value they say something about; the others are about all kinds.
 _OF_NUMBERS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
@@ -91,7 +92,10 @@ def _check(validator: Any, keyword: str, wanted: Any, draft: str) -> Check | Non
     if keyword not in _WHOLE and keyword not in LEAVES:
         return None
 
+    n_parts = len(wanted) if isinstance(wanted, dict | list) else 0
+
     def whole(value: Any) -> str:
+        spend(n_parts)
         errors = validator.VALIDATORS[keyword](validator, wanted, value, validator.schema)
         return "" if next(iter(errors or ()), None) is None else f"{keyword} does not hold"
 

@@ -5,21 +5,32 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from grpo_reward_schema import rust
 from grpo_reward_schema.credit import Tree
-from grpo_reward_schema.drafts import LATEST, validator_class
+from grpo_reward_schema.drafts import LATEST
+from grpo_reward_schema.reference import bounded_class, in_subresource
 from grpo_reward_schema.rust import validator_of
 from grpo_reward_schema.schema_check import (
+    DATA,
+    MAX_DEPTH,
     check_python_patterns,
     checked,
+    escaped,
     has_plain_patterns,
     needs_python_patterns,
 )
+from grpo_reward_schema.work import bounded
 
 _NO_RESOURCES: Mapping[str, Any] = {}
+# What makes a schema mean another thing where it is reached another way; the metaschemas do.
+_DYNAMIC = ('"$dynamicRef"', '"$recursiveRef"', "json-schema.org/")
+# Schemas times parts of a value that jsonschema-rs is given: a second or so. And the parts that a
+# value of 1 MB has at most.
+_MOST_FAST = 200_000_000
+_MOST_PARTS = 500_000
 _BRACKETS = {"object": "{", "array": "["}
 
 
@@ -51,8 +62,10 @@ class Compiled:
         draft, bare, resolver = checked(
             schema, draft=draft, assert_formats=assert_formats, resources=resources
         )
-        make = validator_class(draft, assert_formats)
-        self._reference = make(bare, _resolver=resolver)
+        self._reference = bounded_class(draft, assert_formats)(bare, _resolver=resolver)
+        text = json.dumps([bare, resources])
+        self._is_static = not any(word in text for word in _DYNAMIC)
+        self._size = unfolded_size(bare, resolver, draft)
         self._fast: Any = None
         if rust.engine is not None and has_plain_patterns([schema, *resources.values()]):
             # It refuses a pattern that backtracks, since rs would say "invalid" where it gives up,
@@ -76,20 +89,71 @@ class Compiled:
         """True if the value is valid.
 
         Raises:
-            LimitHit: A pattern ran into its limit.
+            LimitHit: A pattern or the whole ran into its limit.
         """
-        valid: bool = (self._fast or self._reference).is_valid(value)
+        with bounded(self._is_static):
+            fast = self._fast if self._is_quick(value) else None
+            valid: bool = (fast or self._reference).is_valid(value)
         return valid
+
+    def _is_quick(self, value: Any) -> bool:
+        # jsonschema-rs counts no steps, and nothing but the worker's end stops it.
+        if self._size <= _MOST_FAST // _MOST_PARTS:
+            return True
+        return self._size <= _MOST_FAST and self._size * n_parts(value) <= _MOST_FAST
 
     def credit(self, value: Any) -> tuple[float, str]:
         """The share of the leaf assertions that hold for an invalid value, and the first fault.
 
         Raises:
-            LimitHit: A pattern ran into its limit.
+            LimitHit: A pattern or the whole ran into its limit.
         """
-        found = self._tree.root.judge(value)
+        with bounded(self._is_static) as work:
+            found = self._tree.judge(value, work)
         pointer, fault = found.fault or ("", "not valid")
         return found.share, f"{pointer or '/'}: {fault}"
+
+
+def n_parts(value: Any) -> int:
+    """About how much there is to look at in a value."""
+    n, todo = 0, [value]
+    while todo:
+        one = todo.pop()
+        n += 1
+        if isinstance(one, str):
+            n += len(one) // 32
+        elif isinstance(one, dict | list):
+            todo += one.values() if isinstance(one, dict) else one
+    return n
+
+
+def unfolded_size(schema: Any, scope: Any, draft: str) -> int:
+    """How many schemas there are with each reference written out, but for those that lead back.
+
+    jsonschema-rs remembers its verdicts only for references that lead back. Where each schema of a
+    row names the next one twice it takes twice as long with each.
+    """
+    from referencing.jsonschema import specification_with
+
+    specification: Any = specification_with(draft + ("#" if "draft-0" in draft else ""))
+    known: dict[int, int] = {}
+    todo: list[tuple[Any, Any, list[Any] | None]] = [(schema, scope, None)]
+    while todo:
+        one, scope, parts = todo.pop()
+        if parts is not None:
+            own = 1 + sum(len(v) for v in one.values() if isinstance(v, dict | list))
+            known[id(one)] = own + sum(known.get(id(part), 1) for part in parts)
+        elif isinstance(one, dict) and id(one) not in known:
+            known[id(one)] = 1  # where it leads back
+            inner = [
+                (part, in_subresource(scope, part, draft), None)
+                for part in specification.subresources_of(one)
+            ]
+            if "$ref" in one:
+                found = scope.lookup(one["$ref"])
+                inner.append((found.contents, found.resolver, None))
+            todo += [(one, scope, [part for part, _, _ in inner]), *inner]
+    return known.get(id(schema), 1)
 
 
 @functools.lru_cache(maxsize=256)
@@ -103,5 +167,38 @@ def compiled(schema: Mapping[str, Any], draft: str, assert_formats: bool) -> Com
     Raises:
         ValueError: The schema cannot be used.
     """
-    text = json.dumps(schema, sort_keys=True)
-    return _of_text(text, draft, assert_formats, rust.engine is not None)
+    try:
+        text = json.dumps(schema, sort_keys=True)
+    except RecursionError:
+        raise ValueError(f"/: the schema is nested deeper than {MAX_DEPTH} levels") from None
+    except TypeError as exc:  # of a script; JSON text holds nothing else
+        kind = str(exc).removeprefix("Object of type ").split()[0]
+        raise ValueError(f"/: expected what JSON has, got a {kind}") from None
+    try:
+        return _of_text(text, draft, assert_formats, rust.engine is not None)
+    except ValueError as exc:
+        if place := null_place(schema):
+            raise ValueError(
+                f"{place}: is null. A column of objects gets the keys of all rows, and null where "
+                f"a row had none; store each schema as JSON text (json.dumps)"
+            ) from exc
+        raise
+
+
+def null_place(schema: Any, pointer: str = "") -> str:
+    """Where null stands for a keyword's value or a schema, which neither can be; "" if nowhere."""
+    if schema is None:
+        return pointer
+    if isinstance(schema, list):
+        parts: Iterable[tuple[Any, Any]] = enumerate(schema)
+    elif isinstance(schema, dict):
+        # null may be data, but no list of it.
+        parts = (
+            (key, part)
+            for key, part in schema.items()
+            if key not in DATA or (key == "enum" and part is None)
+        )
+    else:
+        return ""
+    places = (null_place(part, f"{pointer}/{escaped(str(key))}") for key, part in parts)
+    return next(filter(None, places), "")

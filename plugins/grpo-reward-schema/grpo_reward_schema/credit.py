@@ -1,45 +1,33 @@
 """Partial credit: the share of a schema's leaf assertions that a value satisfies.
 
 The schema gives the weights, not the value: a leaf assertion such as `type`, `minimum` or one name
-of `required` counts once, wherever it stands. A leaf for the items of an array is worth the mean
-over the items, so that more of them change nothing; the leaves of a required member that is not
-there are not satisfied.
+of `required` counts once, wherever it stands. Items of an array are worth what the wrong ones leave
+of them, so that more right ones change nothing; the leaves of a required member that is not there
+are not satisfied.
 
-Deleting a required member never pays. What deleting could satisfy (`additionalProperties: false`,
-`maxProperties`, `uniqueItems`, `not`, a branch of `anyOf`, …) is paid only where nothing required
-is missing, at any depth below. For that, all schemas that apply to one place (`allOf`, `$ref`) are
-looked at as one `Node`.
+Deleting a required member never pays, nor does a value of the wrong type. What either could satisfy
+(`additionalProperties: false`, `maxProperties`, `uniqueItems`, `not`, a branch of `anyOf`, …) is
+paid only where nothing required is missing or of the wrong type, at any depth below. For that, all
+schemas that apply to one place (`allOf`, `$ref`) are looked at as one `Node`.
+
+A place of the value is judged once by each node, and the nodes that are judged are counted as work.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from grpo_reward_schema.assertions import Leaf, leaves_of
+from grpo_reward_schema.choices import Branches
 from grpo_reward_schema.drafts import REF_STANDS_ALONE, additional
 from grpo_reward_schema.leaves import shown
 from grpo_reward_schema.patterns import matcher_of
+from grpo_reward_schema.reference import in_subresource
 from grpo_reward_schema.schema_check import escaped
-
-_NEAREST = "fits; this is the nearest)"
-
-
-class Found(NamedTuple):
-    """What a node makes of a value.
-
-    Attributes:
-        share: Of its leaf assertions that are satisfied, 0 to 1.
-        ok: True if the value is valid.
-        missing: True if a required member is missing in it, at any depth.
-        fault: What is wrong first: a JSON pointer and a few words; None if nothing is.
-    """
-
-    share: float
-    ok: bool
-    missing: bool
-    fault: tuple[str, str] | None
+from grpo_reward_schema.tally import Found, Tally, worth
+from grpo_reward_schema.work import STEPS_OF_FAULT, Work
 
 
 class _Place(NamedTuple):
@@ -68,8 +56,13 @@ class Node:
         self._named = tuple(
             dict.fromkeys(n for p in self._parts for n in p.schema.get("properties", ()))
         )
-        self._least = max((p.schema.get("minItems", 0) for p in self._parts), default=0)
+        self._least_items = max((_least_items(p.schema) for p in self._parts), default=0)
+        least_members = (p.schema.get("minProperties", 0) for p in self._parts)
+        self._least_members = max(least_members, default=0)
+        self._n_patterns = sum(len(p.schema.get("patternProperties", ())) for p in self._parts)
         self._n_prefix = max((len(_prefix(p.schema)) for p in self._parts), default=0)
+        n_looked_at = len(self._required) + len(self._leaves) + len(self._named) + self._n_prefix
+        self._steps = 2 + n_looked_at
         self._weight: int | None = None
         self._members: dict[str, Node] = {}
 
@@ -93,9 +86,28 @@ class Node:
     def weight(self) -> int:
         """Leaf assertions in the schemas, members and items included; a recursive part counts 1."""
         if self._weight is None:
-            self._weight = 1  # what a part that comes back here counts
-            self._weight = max(1, self._own_weight() + self._inner_weight())
+            self.weigh()
+        assert self._weight is not None
         return self._weight
+
+    def weigh(self) -> None:
+        """Counts the leaf assertions, once."""
+        # Without recursion: references may lead further than the stack goes.
+        todo = [(self, False)]
+        while todo:
+            node, is_ready = todo.pop()
+            if is_ready:
+                node._weight = max(1, node._own_weight() + node._inner_weight())
+            elif node._weight is None:
+                node._weight = 1  # what a part that comes back here counts
+                todo.append((node, True))
+                todo += [(part, False) for part in reversed(node._weighed_parts())]
+
+    def _weighed_parts(self) -> list[Node]:
+        members = [self._member(name) for name in self._named]
+        others = [self._tree.node([place]) for place in self._map_places()]
+        items = [self._item(i) for i in range(self._n_prefix + 1)]
+        return [*members, *others, *items, *(b for bs in self._branches for b in bs.counted)]
 
     def _own_weight(self) -> int:
         leaves = len(self.types) + len(self._required) + len(self._leaves) + len(self._closed)
@@ -112,7 +124,7 @@ class Node:
         """False if every value satisfies it."""
         return bool(self._parts) or self._is_false
 
-    @property
+    @functools.cached_property
     def _map_weight(self) -> int:
         return sum(self._tree.node([p]).weight for p in self._map_places())
 
@@ -154,61 +166,82 @@ class Node:
                 places.append(self._tree.inner(part, rest))
         return self._tree.node(places)
 
-    def judge(self, value: Any) -> Found:
+    @functools.cached_property
+    def looks_at(self) -> frozenset[str] | None:
+        """Names of the members that it says something about; None if it is about more."""
+        is_about_more = self._leaves or self._branches or self._closed or self._map_places()
+        has_items = self._n_prefix or self._item(0).says_something
+        return None if is_about_more or has_items else frozenset((*self._named, *self._required))
+
+    def judge(self, value: Any, work: Work) -> Found:
         """What the schemas make of a value."""
+        if not isinstance(value, dict | list):
+            return self._judge(value, work)
+        found: Found | None = work.known("found", self, value)
+        if found is None:
+            found = self._judge(value, work)
+            work.keep("found", found, self, value)
+        return found
+
+    def _judge(self, value: Any, work: Work) -> Found:
+        work.spend(self._steps)
         if self._is_false:
             return Found(0.0, False, False, ("", "nothing is allowed here"))
         for names in self.types:
             if not self._tree.has_type(value, names):
+                work.spend(STEPS_OF_FAULT)
                 fault = f"expected {' or '.join(names)}, got {shown(value)}"
-                return Found(0.0, False, False, ("", fault))
-        tally = _Tally(len(self.types))
+                return Found(0.0, False, True, ("", fault))
+        tally = Tally(len(self.types))
         if isinstance(value, dict):
-            self._judge_object(value, tally)
+            self._judge_object(value, tally, work)
         elif isinstance(value, list):
-            self._judge_array(value, tally)
-        self._judge_whole(value, tally)
-        share = tally.paid / tally.total if tally.total else float(tally.fault is None)
-        return Found(share, tally.fault is None, tally.missing, tally.fault)
+            self._judge_array(value, tally, work)
+        self._judge_whole(value, tally, work)
+        return tally.found()
 
-    def _judge_object(self, value: Mapping[str, Any], tally: _Tally) -> None:
+    def _judge_object(self, value: Mapping[str, Any], tally: Tally, work: Work) -> None:
         absent = [name for name in self._required if name not in value]
         tally.add(len(self._required), len(self._required) - len(absent))
         if absent:
             tally.missing = True
             tally.blame("", f"no {absent[0]!r}, which is required")
-        shares: list[float] = []
         for name in self._named:
             if name in value:
                 node = self._member(name)
-                tally.add(node.weight, node.weight * tally.of(node.judge(value[name]), name))
+                tally.add(node.weight, node.weight * tally.of(node.judge(value[name], work), name))
             elif name in absent:
                 tally.add(self._member(name).weight, 0)
+        if not self._map_weight:
+            return
+        lacks = 0.0
         for name, member in value.items():
             if name not in self._named:
+                work.spend(1 + self._n_patterns)
                 node = self._member(name)
                 if node.says_something:
-                    shares.append(tally.of(node.judge(member), name))
-        # A mean rises where a bad member goes, so it is paid once all that is required is there.
-        if shares or absent:
-            weight = self._map_weight
-            tally.add(weight, 0 if absent else weight * sum(shares) / len(shares))
+                    lacks += 1 - tally.of(node.judge(member, work), name)
+        # It rises where a wrong member goes, so it is paid once all that is required is there.
+        share = 0 if absent else worth(lacks) * _filled(len(value), self._least_members)
+        tally.add(self._map_weight, self._map_weight * share)
 
-    def _judge_array(self, value: Sequence[Any], tally: _Tally) -> None:
-        n_slots = max(len(value), self._least)
-        for i in range(min(self._n_prefix, n_slots)):
+    def _judge_array(self, value: Sequence[Any], tally: Tally, work: Work) -> None:
+        n = self._n_prefix
+        for i in range(n):
             node = self._item(i)
-            found = tally.of(node.judge(value[i]), str(i)) if i < len(value) else 0.0
-            tally.add(node.weight, node.weight * found)
-        rest = self._item(self._n_prefix)
-        if n_slots > self._n_prefix and rest.says_something:
-            shares = [
-                tally.of(rest.judge(item), str(i))
-                for i, item in enumerate(value[self._n_prefix :], self._n_prefix)
-            ]
-            tally.add(rest.weight, rest.weight * sum(shares) / (n_slots - self._n_prefix))
+            if i < len(value):
+                share = tally.of(node.judge(value[i], work), str(i))
+            else:
+                share = float(i >= self._least_items)
+            tally.add(node.weight, node.weight * share)
+        rest = self._item(n)
+        if rest.says_something:
+            items = enumerate(value[n:], n)
+            lacks = sum(1 - tally.of(rest.judge(item, work), str(i)) for i, item in items)
+            share = worth(lacks) * _filled(len(value) - n, self._least_items - n)
+            tally.add(rest.weight, rest.weight * share)
 
-    def _judge_whole(self, value: Any, tally: _Tally) -> None:
+    def _judge_whole(self, value: Any, tally: Tally, work: Work) -> None:
         is_container = isinstance(value, dict | list)
         for leaf in self._leaves:
             if not leaf.applies_to(value):
@@ -217,94 +250,20 @@ class Node:
             is_paid = not fault and (leaf.is_safe or not is_container or not tally.missing)
             tally.add(1, is_paid)
             if fault:
+                work.spend(STEPS_OF_FAULT)
                 tally.blame("", fault)
         if isinstance(value, dict):
             for schema in self._closed:
+                work.spend(len(value) * (1 + self._n_patterns))
                 extra = additional(value, schema)
-                tally.add(1, not extra and not tally.missing)
+                tally.add(1, 0 if tally.missing else worth(len(extra)))
                 if extra:
                     tally.blame("/" + escaped(extra[0]), "is not allowed here")
-        was_missing = tally.missing
         for branch in self._branches:
-            share, fault_ = branch.judge(value)
-            tally.add(branch.weight, 0 if was_missing else branch.weight * share)
+            share, fault_ = branch.judge(value, tally, work)
+            tally.add(branch.weight, 0 if tally.missing else branch.weight * share)
             if fault_:
                 tally.blame(*fault_)
-
-
-class _Tally:
-    """What has been counted for one value."""
-
-    def __init__(self, n_types: int) -> None:
-        self.total: float = n_types
-        self.paid: float = n_types
-        self.missing = False
-        self.fault: tuple[str, str] | None = None
-
-    def add(self, total: float, paid: float) -> None:
-        self.total += total
-        self.paid += paid
-
-    def blame(self, pointer: str, fault: str) -> None:
-        if self.fault is None:
-            self.fault = (pointer, fault)
-
-    def of(self, found: Found, key: str) -> float:
-        """The share of a part, whose faults are those of the whole."""
-        if found.fault:
-            self.missing |= found.missing
-            if self.fault is None:
-                self.fault = (f"/{escaped(key)}{found.fault[0]}", found.fault[1])
-        return found.share
-
-
-class Branches:
-    """Schemas of which one has to fit: `anyOf`, `oneOf`, `if` with `then` and `else`."""
-
-    def __init__(self, keyword: str, places: Sequence[_Place | None], tree: Tree) -> None:
-        self._keyword = keyword
-        self._places = places
-        self._tree = tree
-
-    @functools.cached_property
-    def _nodes(self) -> list[Node | None]:
-        # Made when they are first needed: a branch may lead back to where it stands.
-        return [None if place is None else self._tree.node([place]) for place in self._places]
-
-    @functools.cached_property
-    def weight(self) -> int:
-        """Leaf assertions of the largest branch, and of `oneOf` that it is the only one."""
-        counted = self._nodes[1:] if self._keyword == "if" else self._nodes
-        largest = max((n.weight for n in counted if n is not None), default=0)
-        return largest + (self._keyword == "oneOf")
-
-    def judge(self, value: Any) -> tuple[float, tuple[str, str] | None]:
-        """The share of the branch that fits best, and the fault."""
-        if self._keyword == "if":
-            return self._judge_if(value)
-        all_found = [node.judge(value) for node in self._nodes if node is not None]
-        best = max(all_found, key=lambda found: (found.ok, found.share))
-        n_valid = sum(found.ok for found in all_found)
-        share = best.share
-        if self._keyword == "oneOf":
-            share = (share * (self.weight - 1) + (n_valid == 1)) / self.weight
-            if n_valid > 1:
-                return share, ("", f"{n_valid} branches of oneOf fit, and only one may")
-        if best.fault is None:
-            return share, None
-        pointer, fault = best.fault
-        if not fault.endswith(_NEAREST):  # once is enough, however deep the branches are
-            fault += f" (no branch of {self._keyword} {_NEAREST}"
-        return share, (pointer, fault)
-
-    def _judge_if(self, value: Any) -> tuple[float, tuple[str, str] | None]:
-        condition, then, other = self._nodes
-        assert condition is not None
-        branch = then if condition.judge(value).ok else other
-        if branch is None:
-            return 1.0, None
-        found = branch.judge(value)
-        return found.share, found.fault
 
 
 class Tree:
@@ -317,6 +276,12 @@ class Tree:
         self._nodes: dict[tuple[int, ...], Node] = {}
         self.root = self.node([_Place(validator.schema, resolver)])
 
+    def judge(self, value: Any, work: Work) -> Found:
+        """What the schema makes of a value."""
+        # What a recursive part weighs depends on where counting begins, so it begins here.
+        self.root.weigh()
+        return self.root.judge(value, work)
+
     def node(self, places: Sequence[_Place]) -> Node:
         """The node of these schemas; the same one each time."""
         key = tuple(id(p.schema) for p in places)
@@ -327,16 +292,7 @@ class Tree:
 
     def inner(self, place: _Place, schema: Any) -> _Place:
         """A schema inside another one."""
-        if not isinstance(schema, dict):
-            return _Place(schema, place.scope)
-        resource = self._resource(schema)
-        return _Place(schema, place.scope.in_subresource(resource))
-
-    def _resource(self, schema: Any) -> Any:
-        from referencing.jsonschema import specification_with
-
-        uri = self.draft + ("#" if "draft-0" in self.draft else "")
-        return specification_with(uri).create_resource(schema)
+        return _Place(schema, in_subresource(place.scope, schema, self.draft))
 
     def has_type(self, value: Any, names: Sequence[str]) -> bool:
         """True if a value has one of the types."""
@@ -347,18 +303,21 @@ class Tree:
         validator = self._validator.evolve(schema=part.schema, _resolver=part.scope)
         return leaves_of(validator, self.draft, self._formats)
 
-    def branches(self, part: _Place) -> list[Branches]:
+    def branches(self, part: _Place) -> list[Branches[Node]]:
         """The choices of one schema."""
-        made = []
-        for keyword in ("anyOf", "oneOf"):
-            if keyword in part.schema:
-                places = [self.inner(part, s) for s in part.schema[keyword]]
-                made.append(Branches(keyword, places, self))
+        made: list[Branches[Node]] = [
+            Branches(keyword, [self._maker(part, schema) for schema in part.schema[keyword]])
+            for keyword in ("anyOf", "oneOf")
+            if keyword in part.schema
+        ]
         if "if" in part.schema and "if" in self._validator.VALIDATORS:
             schemas = [part.schema.get(key) for key in ("if", "then", "else")]
-            of_if = [None if s is None else self.inner(part, s) for s in schemas]
-            made.append(Branches("if", of_if, self))
+            of_if = [None if s is None else self._maker(part, s) for s in schemas]
+            made.append(Branches("if", of_if))
         return made
+
+    def _maker(self, part: _Place, schema: Any) -> Callable[[], Node]:
+        return lambda: self.node([self.inner(part, schema)])
 
 
 def _names(types: Any) -> list[str]:
@@ -375,3 +334,13 @@ def _prefix(schema: Mapping[str, Any]) -> Sequence[Any]:
 def _rest(schema: Mapping[str, Any]) -> Any:
     items = schema.get("items")
     return schema.get("additionalItems") if isinstance(items, list) else items
+
+
+def _least_items(schema: Mapping[str, Any]) -> int:
+    has_one = "contains" in schema and schema.get("minContains", 1) > 0
+    return max(schema.get("minItems", 0), has_one)  # type: ignore[no-any-return]
+
+
+def _filled(n: int, least: int) -> float:
+    """The share of the parts asked for that are there at all."""
+    return min(1.0, max(n, 0) / least) if least > 0 else 1.0

@@ -26,8 +26,9 @@ class Json:
     not hold, with a JSON pointer to the place.
 
     `jsonschema-rs` decides if it is installed, else `jsonschema`; scores are the same. Nothing is
-    read from the network or from files. Deterministic, but for patterns that run into a limit:
-    then the score is 0.0, the reason begins with "limit:" and the metric `limit_hits` is 1.
+    read from the network or from files. Deterministic, but for patterns that run into a limit.
+    Where one does, or the value takes over 1,000,000 steps against the schema, the score is 0.0,
+    the reason begins with "limit:" and the metric `limit_hits` is 1.
 
     How a lazy model could cheat: a schema says what a value looks like, not that it is right. What
     is not required need not be there, and `{}` is valid where nothing is. Write `type`, `required`,

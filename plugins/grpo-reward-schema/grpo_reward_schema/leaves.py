@@ -14,10 +14,13 @@ from fractions import Fraction
 from typing import Any
 
 from grpo_reward_schema.patterns import matcher_of
+from grpo_reward_schema.work import once, spend
 
 Leaf = Callable[[Any, Any], str]
 
 _SHOWN_CHARS = 60
+# Of a text that a pattern is looked for in.
+_CHARS_A_STEP = 32
 
 
 def shown(value: Any) -> str:
@@ -34,6 +37,10 @@ def shown(value: Any) -> str:
 
 def shown_of_schema(value: Any) -> str:
     """A value of a schema as JSON, cut short."""
+    return str(once(_short, value))  # a large one is not written out for each value
+
+
+def _short(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + "…"
 
@@ -47,6 +54,8 @@ def key_of(value: Any) -> Any:
     """What is equal for two values exactly if JSON Schema calls them equal: 1 is 1.0, not true."""
     if isinstance(value, bool) or value is None:
         return (value,)
+    if isinstance(value, dict | list):
+        spend(1 + len(value))
     if isinstance(value, dict):
         return frozenset((name, key_of(inner)) for name, inner in value.items())
     if isinstance(value, list):
@@ -80,6 +89,7 @@ def is_multiple(value: float, step: float) -> bool:
     """True if one number is a multiple of another, as both are written in decimals."""
     if isinstance(value, int) and isinstance(step, int):
         return value % step == 0
+    spend(4)  # fractions are slow
     return (Fraction(Decimal(repr(value))) / Fraction(Decimal(repr(step)))).denominator == 1
 
 
@@ -94,7 +104,10 @@ def _max_length(limit: Any, value: Any) -> str:
 
 
 def _pattern(pattern: Any, value: Any) -> str:
-    if not isinstance(value, str) or matcher_of(pattern)(value):
+    if not isinstance(value, str):
+        return ""
+    spend(len(value) // _CHARS_A_STEP)
+    if matcher_of(pattern)(value):
         return ""
     return f"{shown(value)} does not match {shown_of_schema(pattern)}"
 
@@ -131,14 +144,17 @@ def _max_properties(limit: Any, value: Any) -> str:
 
 
 def _enum(allowed: Any, value: Any) -> str:
-    key = key_of(value)
-    if any(key == key_of(one) for one in allowed):
+    if key_of(value) in once(_keys, allowed):
         return ""
     return f"{shown(value)} is not one of {shown_of_schema(allowed)}"
 
 
+def _keys(allowed: Any) -> frozenset[Any]:
+    return frozenset(map(key_of, allowed))
+
+
 def _const(wanted: Any, value: Any) -> str:
-    if key_of(value) == key_of(wanted):
+    if key_of(value) == once(key_of, wanted):
         return ""
     return f"{shown(value)} is not {shown_of_schema(wanted)}"
 

@@ -22,7 +22,7 @@ MAX_DEPTH = 100
 MAX_WAYS = 10_000
 
 # Keywords whose values are data, and no schemas.
-_DATA = ("const", "enum", "default", "examples")
+DATA = ("const", "enum", "default", "examples")
 _REFS = ("$ref", "$dynamicRef", "$recursiveRef")
 # Keywords whose schemas apply to the same value, and not to a part of it.
 _LISTS_IN_PLACE = ("allOf", "anyOf", "oneOf")
@@ -91,7 +91,7 @@ def _check_against_draft(schema: Any, draft: str) -> None:
 def _without_draft(schema: Any, draft: str) -> Any:
     if isinstance(schema, dict):
         return {
-            key: value if key in _DATA else _without_draft(value, draft)
+            key: value if key in DATA else _without_draft(value, draft)
             for key, value in schema.items()
             if not (key == "$schema" and isinstance(value, str) and value.rstrip("#") == draft)
         }

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from grpo_reward_schema import Json
+from grpo_reward_schema.compiled import Compiled
 
 from grpo_core import Completion, Score
 
@@ -29,18 +30,19 @@ def scored(value: Any, schema: dict[str, Any], **options: Any) -> Score:
 
 
 # type 1, required 2, no others 1, name 2, age 3: 9 leaves. email, which is not required, is one
-# more where it is there.
+# more where it is there. No others is not paid while something is missing or of the wrong type.
 @pytest.mark.parametrize(
     ("value", "leaves", "reason"),
     [
-        ({"name": "Ada", "age": "36"}, 6 / 9, '/age: expected integer, got "36"'),
+        ({"name": "Ada", "age": "36"}, 5 / 9, '/age: expected integer, got "36"'),
         ({"name": "", "age": 36}, 8 / 9, '/name: "" is shorter than 1'),
         ({"name": "Ada", "age": 151}, 8 / 9, "/age: 151 is above 150"),
-        # No others: not paid while something required is missing.
         ({"name": "Ada"}, 4 / 9, "/: no 'age', which is required"),
         ({}, 1 / 9, "/: no 'name', which is required"),
-        ({"name": "Ada", "age": 36, "x": 1}, 8 / 9, "/x: is not allowed here"),
-        ({"name": "Ada", "age": 36, "email": 1}, 9 / 10, "/email: expected string, got 1"),
+        # No others: one that is one too many leaves a third.
+        ({"name": "Ada", "age": 36, "x": 1}, (8 + 1 / 3) / 9, "/x: is not allowed here"),
+        ({"name": "Ada", "age": 36, "x": 1, "y": 1}, (8 + 1 / 5) / 9, "/x: is not allowed here"),
+        ({"name": "Ada", "age": 36, "email": 1}, 8 / 10, "/email: expected string, got 1"),
         ({"name": 5, "age": "36", "x": 1}, 3 / 9, '/age: expected integer, got "36"'),
         ([], 0.0, "/: expected object, got an array of 0"),
         (None, 0.0, "/: expected object, got null"),
@@ -64,12 +66,112 @@ def test_strict_mode_pays_valid_values_only(backend: str) -> None:
     assert scored({"name": "Ada", "age": "36"}, PERSON, mode="strict").value == 0.0
 
 
-def test_items_are_worth_their_mean(backend: str) -> None:
+def test_items_are_worth_what_the_wrong_ones_leave(backend: str) -> None:
     schema = {"type": "array", "items": {"type": "integer", "minimum": 0}, "maxItems": 9}
 
-    # type 1, maxItems 1, items 2: of four items one earns 1 of 2, one 0.
-    assert scored([1, 1, -1, "a"], schema).value == pytest.approx(0.95 * (2 + 2 * 2.5 / 4) / 4)
+    # type 1, maxItems 1, items 2: one item lacks 1 of 2, one all: 1 / (1 + 2 * 1.5).
+    assert scored([1, 1, -1, "a"], schema).value == pytest.approx(0.95 * (2 + 2 / 4) / 4)
     assert scored([1, 1, -1, "a"], schema).reason == "/2: -1 is below 0"
+
+
+@pytest.mark.parametrize("least", [{}, {"minItems": 1}])
+def test_right_items_do_not_dilute_a_wrong_one(backend: str, least: dict[str, int]) -> None:
+    schema = {"type": "array", "items": {"type": "integer"}, **least}
+
+    # items 1, of which one wrong item leaves a third; two leave a fifth.
+    n_leaves = 2 + len(least)
+    alone = 0.95 * (n_leaves - 1 + 1 / 3) / n_leaves
+    for wrong in (["a"], ["a", 1], [1] * 1000 + ["a"]):
+        assert scored(wrong, schema).value == pytest.approx(alone)
+    assert scored(["a", "a"], schema).value == pytest.approx(
+        0.95 * (n_leaves - 1 + 1 / 5) / n_leaves
+    )
+
+
+def test_right_members_of_a_map_do_not_dilute_a_wrong_one(backend: str) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"name": {"type": "string"}},
+        "required": ["name"],
+        "additionalProperties": {"type": "integer"},
+    }
+
+    # type 1, required 1, name 1, others 1.
+    many = {f"k{i}": i for i in range(100)}
+    for value in ({"name": "", "k": "x"}, {"name": "", "k": "x", **many}):
+        assert scored(value, schema).value == pytest.approx(0.95 * (3 + 1 / 3) / 4)
+    for value in ({"name": 1}, {"name": 1, **many}):
+        assert scored(value, schema).value == pytest.approx(0.95 * 3 / 4)
+
+
+def test_tuple_pays_for_what_may_be_left_out(backend: str) -> None:
+    schema = {"type": "array", "prefixItems": [{"type": "integer"}, {"type": "string"}]}
+
+    # type 1, the first 0, the second 1 whether it is there or not.
+    assert scored(["a"], schema).value == scored(["a", "b"], schema).value
+    assert scored(["a"], schema).value == pytest.approx(0.95 * 2 / 3)
+
+
+def test_members_that_are_lacking_in_a_map_count_as_wrong(backend: str) -> None:
+    schema = {"type": "object", "additionalProperties": {"type": "integer"}, "minProperties": 2}
+
+    # type 1, minProperties 0 of 1, members 0 and 1/2.
+    assert scored({}, schema).value == pytest.approx(0.95 * 1 / 3)
+    assert scored({"a": 1}, schema).value == pytest.approx(0.95 * 1.5 / 3)
+
+
+def test_value_that_breaks_the_discriminator_never_earns_more(backend: str) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"kind": {"enum": ["card", "cash"]}, "number": {"type": "string"}},
+        "required": ["kind"],
+        "if": {"properties": {"kind": {"const": "card"}}},
+        "then": {"required": ["number"], "properties": {"number": {"minLength": 4}}},
+    }
+
+    # type 1, required 1, kind 1, if 2: of these none without the number.
+    assert scored({"kind": "card"}, schema).value == pytest.approx(0.95 * 3 / 5)
+    assert scored({"kind": None}, schema).value == pytest.approx(0.95 * 2 / 5)
+    assert scored({"kind": "cheque"}, schema).value == pytest.approx(0.95 * 2 / 5)
+    # Another member is wrong, of which `if` says nothing: number 0 of 1, no `then`.
+    assert scored({"kind": "cash", "number": "1"}, schema).value == 1.0
+
+
+def test_if_that_does_not_apply_is_paid_beside_another_fault(backend: str) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"kind": {"enum": ["card", "cash"]}, "note": {"maxLength": 3}},
+        "if": {"properties": {"kind": {"const": "card"}}, "required": ["kind"]},
+        "then": {"required": ["number"]},
+    }
+
+    # type 1, kind 1, note 0 of 1, if 1.
+    assert scored({"kind": "cash", "note": "long"}, schema).value == pytest.approx(0.95 * 3 / 4)
+
+
+def test_wrong_type_where_an_object_belongs_never_earns_more_than_an_empty_one(
+    backend: str,
+) -> None:
+    geo = {
+        "type": "object",
+        "properties": {"lat": {"type": "number"}, "lon": {"type": "number"}},
+        "required": ["lat", "lon"],
+    }
+    place = {
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "geo": geo},
+        "required": ["name", "geo"],
+        "additionalProperties": False,
+    }
+    good = {"lat": 1, "lon": 2}
+
+    empty = scored({"name": "x", "geo": {}}, place).value
+    for wrong in (None, 3, [], "x"):
+        assert scored({"name": "x", "geo": wrong}, place).value <= empty
+    many = {"type": "array", "items": geo, "uniqueItems": True}
+    assert scored([good, {"lat": 2, "lon": 3}, 3], many).value <= (
+        scored([good, {"lat": 2, "lon": 3}, {}], many).value
+    )
 
 
 def test_items_that_are_lacking_count_as_wrong(backend: str) -> None:
@@ -254,3 +356,29 @@ def test_nearest_branch_is_said_once_however_deep(backend: str) -> None:
     assert scored([[[["x"]]]], schema).reason == (
         '/0/0/0/0: expected null, got "x" (no branch of anyOf fits; this is the nearest)'
     )
+
+
+def test_share_does_not_depend_on_what_was_scored_before(backend: str) -> None:
+    schema = {
+        "$defs": {
+            "a": {"properties": {"b": {"$ref": "#/$defs/b"}, "s": {"type": "string"}}},
+            "b": {"properties": {"a": {"$ref": "#/$defs/a"}}, "type": "object"},
+        },
+        "properties": {"x": {"$ref": "#/$defs/a"}, "y": {"$ref": "#/$defs/b"}},
+        "maxProperties": 2,
+    }
+    value = {"x": {"s": 1, "b": {}}, "y": {"a": {"s": "", "b": 1}}}
+
+    alone = Compiled(schema).credit(value)
+    other = Compiled(schema)
+    other.credit({"y": {"a": {"s": 1}}})
+
+    assert other.credit(value) == alone
+
+
+def test_long_row_of_references_has_credit(backend: str) -> None:
+    row = {f"d{i}": {"properties": {"c": {"$ref": f"#/$defs/d{i + 1}"}}} for i in range(1000)}
+    schema = {"$defs": {**row, "d1000": {}}, "$ref": "#/$defs/d0", "type": "object", "minimum": 0}
+
+    assert scored({"c": {"c": 1}}, schema).value == 1.0
+    assert scored({"c": 1}, {**schema, "minProperties": 2}).value > 0.5

@@ -1,4 +1,4 @@
-"""Random schemas and values: both backends agree, and deleting what is required never pays."""
+"""Random schemas and values: both backends agree, and deleting, padding and nulls never pay."""
 
 from __future__ import annotations
 
@@ -188,6 +188,64 @@ def test_deleting_a_required_member_never_pays(schema: dict[str, Any], value: An
         assert score(compiled, without(value, path)) <= before + 1e-9, path
 
 
+@MANY
+@given(
+    schema=SCHEMAS | st.builds(lambda schema: {**schema, "$defs": {"d": {}}}, _TIGHT),
+    value=OBJECTS | _FULL,
+)
+def test_null_of_a_wrong_type_never_pays(schema: dict[str, Any], value: Any) -> None:
+    compiled = made(schema)
+    if compiled is None:
+        return
+    before = score(compiled, value)
+    for path in no_null_paths([schema], schema, value):
+        assert score(compiled, replaced(value, path, None)) <= before + 1e-9, path
+
+
+@MANY
+@given(
+    item=SCHEMAS,
+    bounds=st.fixed_dictionaries(
+        {}, optional={"maxItems": st.integers(0, 2), "uniqueItems": st.booleans()}
+    ),
+    items=st.lists(VALUES, max_size=3),
+    more=VALUES,
+)
+def test_appending_a_right_item_never_pays(
+    item: dict[str, Any], bounds: dict[str, Any], items: list[Any], more: Any
+) -> None:
+    alone = made(item)
+    if alone is None or not alone.is_valid(more):
+        return
+    defs = item["$defs"]
+    listed = {"type": "array", "items": item, **bounds}
+    whole = made({**listed, "$defs": defs})
+    inside = made({"properties": {"a": listed}, "maxProperties": 0, "$defs": defs})
+    mapped = made({"type": "object", "additionalProperties": item, "$defs": defs})
+    assert whole is not None
+    assert inside is not None
+    assert mapped is not None
+
+    assert score(whole, [*items, more]) <= score(whole, items) + 1e-9
+    assert score(inside, {"a": [*items, more]}) <= score(inside, {"a": items}) + 1e-9
+    named = {f"k{i}": one for i, one in enumerate(items)}
+    assert score(mapped, {**named, "more": more}) <= score(mapped, named) + 1e-9
+
+
+@MANY
+@given(item=SCHEMAS, items=st.lists(VALUES, min_size=1, max_size=4), right=VALUES, i=st.integers(0))
+def test_putting_right_a_wrong_item_pays(
+    item: dict[str, Any], items: list[Any], right: Any, i: int
+) -> None:
+    alone = made(item)
+    i %= len(items)
+    if alone is None or not alone.is_valid(right) or alone.is_valid(items[i]):
+        return
+    whole = made({"type": "array", "items": item, "$defs": item["$defs"]})
+    assert whole is not None
+    assert score(whole, [*items[:i], right, *items[i + 1 :]]) > score(whole, items)
+
+
 @given(value=OBJECTS)
 def test_an_object_without_members_never_beats_one_that_has_some(value: Any) -> None:
     schema = Compiled(
@@ -219,6 +277,24 @@ def required_paths(
             yield from required_paths(applied, root, inner, (*path, i))
 
 
+def no_null_paths(
+    schemas: list[Any], root: dict[str, Any], value: Any, path: tuple[Any, ...] = ()
+) -> Iterator[tuple[Any, ...]]:
+    """Where a schema that applies whatever the value is has a `type` without null."""
+    parts = [part for schema in schemas for part in _parts(schema, root)]
+    types = [part["type"] for part in parts if "type" in part]
+    if path and any("null" not in ([t] if isinstance(t, str) else t) for t in types):
+        yield path
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            applied = [s for part in parts for s in _of_member(part, name)]
+            yield from no_null_paths(applied, root, inner, (*path, name))
+    elif isinstance(value, list):
+        for i, inner in enumerate(value):
+            applied = [s for part in parts for s in _of_item(part, i)]
+            yield from no_null_paths(applied, root, inner, (*path, i))
+
+
 def _parts(schema: Any, root: dict[str, Any]) -> list[dict[str, Any]]:
     if not isinstance(schema, dict):
         return []
@@ -241,6 +317,15 @@ def _of_item(part: dict[str, Any], i: int) -> list[Any]:
     if i < len(prefix):
         return [prefix[i]]
     return [part["items"]] if "items" in part else []
+
+
+def replaced(value: Any, path: tuple[Any, ...], new: Any) -> Any:
+    value = copy.deepcopy(value)
+    inner = value
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = new
+    return value
 
 
 def without(value: Any, path: tuple[Any, ...]) -> Any:

@@ -143,3 +143,43 @@ def test_bad_row_fails_and_says_why() -> None:
 
     assert outcome.status == "failed"
     assert outcome.reason.startswith("the schema cannot be used: /type: ")
+
+
+def test_schema_deeper_than_the_stack_is_refused_with_the_limit(backend: str) -> None:
+    schema: dict[str, Any] = {}
+    for _ in range(3_000):
+        schema = {"items": schema}
+
+    assert refused(schema) == (
+        "the schema cannot be used: /: the schema is nested deeper than 100 levels"
+    )
+
+
+@pytest.mark.parametrize("odd", [{1, 2}, print, object()])
+def test_schema_that_holds_what_json_has_not_is_refused(backend: str, odd: object) -> None:
+    assert refused({"enum": odd}).startswith(
+        f"the schema cannot be used: /: expected what JSON has, got a {type(odd).__name__}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("schema", "place"),
+    [
+        ({"type": "object", "required": None}, "/required"),
+        ({"enum": None}, "/enum"),
+        ({"properties": {"a": {"type": None, "const": 1}}}, "/properties/a/type"),
+        ({"properties": {"a": {"type": "string"}, "b": None}}, "/properties/b"),
+        ({"anyOf": [{"type": "string"}, {"type": "null", "minimum": None}]}, "/anyOf/1/minimum"),
+    ],
+)
+def test_nulls_that_arrow_added_are_named(backend: str, schema: dict[str, Any], place: str) -> None:
+    assert refused(schema) == (
+        f"the schema cannot be used: {place}: is null. A column of objects gets the keys of all "
+        f"rows, and null where a row had none; store each schema as JSON text (json.dumps)"
+    )
+
+
+def test_null_as_data_is_no_fault(backend: str) -> None:
+    schema = {"properties": {"a": {"const": None, "default": None, "enum": [None]}}}
+
+    assert Json()(Completion('{"a": null}'), schema).reason == ""
