@@ -4,6 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/installed
 PLUGINS := $(wildcard plugins/*)
+JOBS   ?= 2
 
 .PHONY: install demo test check bench clean
 
@@ -20,7 +21,7 @@ demo: $(STAMP)
 	$(BIN)/grpo demo
 
 test: $(STAMP)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 check: $(STAMP)
 	$(BIN)/ruff check .

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 
 import pytest
-from wheels import make_clean
 
 from grpo_core.testing import site
 
 __all__ = ["site"]
 
+# On models this small, handing out the work costs more than doing it, and far more where the
+# cores are busy. Before torch is imported, and for the commands that tests start.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-@pytest.fixture(scope="session")
-def clean(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The bin folder of a fresh environment with the core's and the plugins' wheels only."""
-    return make_clean(tmp_path_factory.mktemp("clean"))
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests go first, so that no process is left with one at the end."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)

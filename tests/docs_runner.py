@@ -284,10 +284,12 @@ def check_command(where: str, line: str) -> None:
     words = shlex.split(line, comments=True)
     if not words:
         return
+    words[0] = words[0].removeprefix(".venv/bin/")
     if words[0] == "make":
-        targets = re.findall(r"(?m)^([a-z]+):", (ROOT / "Makefile").read_text())
-        missing = [w for w in words[1:] if w not in targets]
-        assert not missing, f"{where}: the Makefile has no target {missing}"
+        # targets, and variables that may be set
+        known = re.findall(r"(?m)^([a-z]+(?=:)|[A-Z]+(?= *\?=))", (ROOT / "Makefile").read_text())
+        missing = [w for w in words[1:] if w.partition("=")[0] not in known]
+        assert not missing, f"{where}: the Makefile has no {missing}"
     elif words[0] == "pip":
         assert words[1] in ("install", "download"), f"{where}: {line!r}"
         places = r"--(index-url|dest|find-links) \S+|--no-index"

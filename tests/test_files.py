@@ -139,7 +139,7 @@ def refused(tmp_path: Path, file: Any) -> Any:
     [
         ("d.jsonl", LINES, ["d.jsonl, line 1", "d.jsonl, line 2"]),
         ("D.JSONL", b"\n" + LINES, ["D.JSONL, line 2", "D.JSONL, line 3"]),
-        ("d.jsonl.gz", gzip.compress(LINES), ["d.jsonl.gz, line 1", "d.jsonl.gz, line 2"]),
+        ("d.jsonl.gz", gzip.compress(LINES, mtime=0), ["d.jsonl.gz, line 1", "d.jsonl.gz, line 2"]),
         ("d.json", json.dumps(ROWS, indent=1).encode(), ["d.json, row 0", "d.json, row 1"]),
         ("d.json", BOM + json.dumps(ROWS).encode(), ["d.json, row 0", "d.json, row 1"]),
         ("d.csv", CSV, ["d.csv, line 2", "d.csv, line 3"]),
@@ -148,7 +148,11 @@ def refused(tmp_path: Path, file: Any) -> Any:
             b"\xef\xbb\xbf" + CSV.replace(b"\n", b"\r\n"),
             ["d.csv, line 2", "d.csv, line 3"],
         ),
-        ("d.csv.gz", gzip.compress(CSV + b"\n\n"), ["d.csv.gz, line 2", "d.csv.gz, line 3"]),
+        (
+            "d.csv.gz",
+            gzip.compress(CSV + b"\n\n", mtime=0),
+            ["d.csv.gz, line 2", "d.csv.gz, line 3"],
+        ),
     ],
 )
 def test_read_rows_of_each_kind_gives_rows_and_places(file, name, content, places):
@@ -196,7 +200,7 @@ def test_read_rows_of_a_huge_broken_line_says_little(refused):
     ("name", "content", "said"),
     [
         ("d.txt", b"x", "data file d.txt: expected a name that ends in .jsonl, .jsonl.gz, .json, "),
-        ("d.jsonl", gzip.compress(LINES), "; it is gzip: put .gz behind its name"),
+        ("d.jsonl", gzip.compress(LINES, mtime=0), "; it is gzip: put .gz behind its name"),
         ("d.jsonl", LINES.decode().encode("utf-16"), "; it is UTF-16: save it as UTF-8"),
         ("d.jsonl", b'{"a": 1}\n{"a": "\xe4"}\n', "d.jsonl, line 2 is not UTF-8 text: 'utf-8' cod"),
         (
@@ -204,8 +208,12 @@ def test_read_rows_of_a_huge_broken_line_says_little(refused):
             LINES,
             "file d.jsonl.gz is not gzip, or is damaged: Not a gzipped file",
         ),
-        ("d.jsonl.gz", gzip.compress(LINES)[:-12], "d.jsonl.gz is cut off: the gzip data has no "),
-        ("d.jsonl.gz", gzip.compress(b"\x00\xff"), "d.jsonl.gz, line 1 is not UTF-8 text"),
+        (
+            "d.jsonl.gz",
+            gzip.compress(LINES, mtime=0)[:-12],
+            "d.jsonl.gz is cut off: the gzip data has no ",
+        ),
+        ("d.jsonl.gz", gzip.compress(b"\x00\xff", mtime=0), "d.jsonl.gz, line 1 is not UTF-8 text"),
         ("d.json", LINES, "is not JSON: Extra data: line 2 column 1 (char 33); one object a line "),
         ("d.json", b'{"data": []}', 'd.json: expected a list of objects, got {"data": []}'),
         ("d.json", b'[{"a": 1}, 5]', "d.json, row 1: expected a JSON object, got 5"),

@@ -78,7 +78,7 @@ def test_line_separators_of_unicode_end_no_line(jsonl):
         (b'{"a": "\x00"}', "Invalid control character"),
         (b'\xff\xfe{\x00"\x00', "FILE is UTF-16 text; save it as UTF-8"),
         (b"PAR1\x00", "FILE is parquet; name it .parquet"),
-        (gzip.compress(b"{}"), "FILE is gzip-compressed; name it .jsonl.gz"),
+        (gzip.compress(b"{}", mtime=0), "FILE is gzip-compressed; name it .jsonl.gz"),
     ],
 )
 def test_broken_line_is_named(jsonl, data, expected):
@@ -99,7 +99,7 @@ def test_line_at_the_limit_is_read(jsonl, monkeypatch):
 
 
 def test_gzip_is_read(jsonl):
-    path = jsonl(gzip.compress(b'{"a": 1}\n{"a": 2}\n'), "d.jsonl.gz")
+    path = jsonl(gzip.compress(b'{"a": 1}\n{"a": 2}\n', mtime=0), "d.jsonl.gz")
 
     assert rows_of(path) == [{"a": 1}, {"a": 2}]
 
@@ -108,8 +108,8 @@ def test_gzip_is_read(jsonl):
     ("data", "expected"),
     [
         (b'{"a": 1}\n', "FILE, line 1: no gzip data, or it is broken or cut off: Not a gzipped"),
-        (gzip.compress(b'{"a": 1}\n')[:-9], "no gzip data, or it is broken or cut off"),
-        (gzip.compress(b"\x89PNG\r\n"), "FILE, line 1: not UTF-8 text"),
+        (gzip.compress(b'{"a": 1}\n', mtime=0)[:-9], "no gzip data, or it is broken or cut off"),
+        (gzip.compress(b"\x89PNG\r\n", mtime=0), "FILE, line 1: not UTF-8 text"),
     ],
     ids=["no gzip", "cut off", "gzip of something else"],
 )

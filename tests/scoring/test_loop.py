@@ -716,7 +716,7 @@ def test_async_and_threads_at_once():
 
 
 def test_overhead_of_a_call_is_small():
-    start = time.perf_counter()
+    start = time.process_time()
     batch(one, 2000).done()
 
-    assert (time.perf_counter() - start) / 2000 < 0.002  # measured: 0.00003
+    assert (time.process_time() - start) / 2000 < 0.002  # measured: 0.00003

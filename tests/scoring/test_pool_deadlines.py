@@ -64,14 +64,14 @@ def test_many_calls_that_hang_in_one_worker_all_end():
     assert [o.status for o in outcomes] == expected
 
 
-def test_other_worker_goes_on_while_a_call_hangs(pool):
-    _, late = begin(pool, "sleeps", [{"seconds": 1000.0}], timeout_s=1.0)
-    start = time.monotonic()
+def test_other_worker_goes_on_while_a_call_hangs():
+    pool = Pool(2)
+    _, hangs = begin(pool, "sleeps", [{"seconds": 1000.0}], timeout_s=None)
 
     assert values(pool, "double", [{"x": i} for i in range(20)]) == [2.0 * i for i in range(20)]
 
-    assert time.monotonic() - start < 1.0
-    assert late.get(timeout=WAIT_S)[0].outcomes[0].status == "timed_out"
+    assert hangs.empty()
+    pool.close()
 
 
 def test_each_call_has_its_own_deadline(pool):

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-# On a model this small, handing out the work costs more than doing it. Before torch is imported,
-# and for the commands that tests start.
-os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 pytest.importorskip("trl", reason="the extra 'train' is not installed")
 

@@ -9,6 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from grpo_core.cli import app
 
 
 def demo(folder: Path, *arguments: str) -> str:
@@ -51,11 +54,15 @@ def test_demo_raises_the_total_and_learns_the_format(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_demo_second_run_gets_the_next_number_and_kl_off_is_said(tmp_path: Path) -> None:
-    short = ("--set", "train.max_steps=1", "--set", "train.logging_steps=1")
+def test_demo_second_run_gets_the_next_number_and_kl_off_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    short = ["demo", "--set", "train.max_steps=1", "--set", "train.logging_steps=1"]
 
-    demo(tmp_path, *short)
-    output = demo(tmp_path, *short, "--set", "train.kl_coef=0.0")
+    first = CliRunner().invoke(app, short)
+    second = CliRunner().invoke(app, [*short, "--set", "train.kl_coef=0.0"])
 
-    assert "| KL off |" in output
+    assert first.exit_code == 0, first.output
+    assert "| KL off |" in second.output
     assert sorted(p.name for p in (tmp_path / "runs").iterdir()) == ["demo-001", "demo-002"]

@@ -34,7 +34,8 @@ def run(n, reward="tells_its_process"):
         report_to="none", save_strategy="no", disable_tqdm=True, gradient_checkpointing=False,
         dataloader_pin_memory=False, logging_steps=1,
     )
-    rewards = {{"judge": {{"use": rewards_file(reward), "options": {{"folder": OUT}}}}}}
+    judge = {{"use": rewards_file(reward), "options": {{"folder": OUT}}, "timeout_s": 1000.0}}
+    rewards = {{"judge": judge}}
     trainer = ours(rewards, texts, small, callbacks=[Say()])
     trainer.train()
     assert [log["grpo/judge/coverage"] for log in steps(trainer)] == [1.0] * n
@@ -153,6 +154,6 @@ def test_training_that_is_ended_leaves_no_worker(tmp_path, code, how):
     assert process.returncode == -how
     assert workers(out)
     assert all(is_gone(pid) for pid in workers(out))
-    assert took_s < 10
+    assert took_s < 60  # it waits neither for the call nor for its deadline
     if how == signal.SIGINT:
         assert (tmp_path / "stderr").read_text().rstrip().endswith("KeyboardInterrupt")
