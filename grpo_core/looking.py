@@ -66,10 +66,11 @@ def look_at(
     sample: Sample,
     where: str,
     check_inputs: Callable[..., object] | None = None,
-    *,
-    rows_may_fail: bool = False,
 ) -> Looked:
     """Compares the values of a reward's columns with the types its signature declares.
+
+    A row that the reward's own check refuses fails by itself, and the others are scored: a
+    warning. It is a problem if all are refused.
 
     Args:
         info: The reward's declaration.
@@ -77,8 +78,6 @@ def look_at(
         sample: The rows.
         where: Path of the inputs, for the problems.
         check_inputs: The reward's own check of its inputs, called if the types are right.
-        rows_may_fail: True where a row that this check refuses may fail by itself: it is a warning
-            then, unless all are refused.
     """
     found = Looked([], [])
     declared = {p.name: p for p in info.inputs}
@@ -89,7 +88,7 @@ def look_at(
         text, is_all = _author_says(plan, sample, check_inputs)
         if text:
             problem = Problem(where, f"{info.name!r} cannot use its inputs: {text}")
-            (found.problems if is_all or not rows_may_fail else found.warnings).append(problem)
+            (found.problems if is_all else found.warnings).append(problem)
     return found
 
 

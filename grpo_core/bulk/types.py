@@ -37,6 +37,6 @@ def type_problems(
                 author = getattr(entry.runner.callee.function, "check_inputs", None)
             where = f"rewards.{entry.name}.inputs"
             plan = entry.runner.plan
-            found = look_at(info, plan, sample, where, author, rows_may_fail=True)
+            found = look_at(info, plan, sample, where, author)
             problems += found.problems
     return problems

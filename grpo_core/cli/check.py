@@ -25,6 +25,9 @@ def check(
         typer.Option("--set", help="Override a setting: train.learning_rate=2e-6; repeatable."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 2 if there are warnings, too.")
+    ] = False,
     allow_plugin: Annotated[
         list[str] | None, typer.Option(help="Use only this distribution; repeatable.")
     ] = None,
@@ -41,7 +44,7 @@ def check(
         typer.echo(json.dumps(_as_json(config, draft, report), ensure_ascii=False))
     else:
         typer.echo(as_text(config, draft, report))
-    if report.problems:
+    if report.problems or (strict and report.warnings):
         raise typer.Exit(2)
 
 

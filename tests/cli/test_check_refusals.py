@@ -57,17 +57,11 @@ BROKEN: dict[str, tuple[list[str], Any, str]] = {
         [{**row, "choices": "a, b"} for row in ROWS],
         "holds no JSON of the declared type list[str]",
     ),
-    "gold that cannot be read": (
+    "golds none of which can be read": (
         ["rewards.correct.use=rewards.py:FractionEquals"],
-        [*ROWS, {"prompt": "?", "answer": "four"}],
+        [{"prompt": "?", "answer": text} for text in ("four", "six")] * 4,
         "rewards.correct.inputs: 'fraction_equals' cannot use its inputs: the gold 'four' is no "
-        "number in train.jsonl, line 9",
-    ),
-    "golds that cannot be read, by their rows": (
-        ["rewards.correct.use=rewards.py:FractionEquals"],
-        [*ROWS, *({"prompt": "?", "answer": text} for text in ("four", "5", "six", "ten"))],
-        "the gold 'four' is no number in train.jsonl, line 9 and in 2 more of the first 12 rows: "
-        "train.jsonl, line 11; train.jsonl, line 12",
+        "number in train.jsonl, line 1",
     ),
     "constant that cannot be read": (
         [
@@ -117,6 +111,24 @@ def test_check_broken_config_or_data_exits_2_with_the_reason(bare, pairs, data, 
     assert phrase in result.stdout
     assert result.stdout.endswith("run.toml: not ready\n")
     assert not (bare / "runs").exists()
+
+
+def test_golds_that_cannot_be_read_are_named_with_their_rows_and_the_run_can_begin(bare):
+    golds = ("four", "5", "six", "ten")
+    rows = [*ROWS, *({"prompt": "?", "answer": text} for text in golds)]
+    (bare / "train.jsonl").write_text(jsonl(rows))
+    use = settings("rewards.correct.use=rewards.py:FractionEquals")
+
+    result = check(*use)
+
+    assert result.exit_code == 0, result.output
+    assert "1 warning:" in result.stdout
+    assert (
+        "the gold 'four' is no number in train.jsonl, line 9 and in 2 more of the first 12 rows: "
+        "train.jsonl, line 11; train.jsonl, line 12" in result.stdout
+    )
+    assert result.stdout.endswith("run.toml: ready to train\n")
+    assert check("--strict", *use).exit_code == 2
 
 
 # The same for what only the extra can tell.
