@@ -1,8 +1,9 @@
-"""Looks at the first rows of the data: types of the inputs, golds that a reward cannot read."""
+"""Looks at rows of the data: types of the inputs, golds that a reward cannot read."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -15,6 +16,10 @@ from grpo_core.reward import Parameter, RewardInfo
 
 # Rows that are looked at; a data set with a fault usually has it early.
 ROWS = 1000
+# Rows whose inputs a reward is asked about: each bad one has to be found, not the first.
+ASKED_ROWS = 100_000
+# Rows and ranges of rows that are named; a reader needs no more to see which they are.
+_MAX_PLACES = 200
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,16 @@ class Sample:
     @property
     def n_rows(self) -> int:
         """Rows that are looked at: the first 1,000 at most."""
-        return min(ROWS, len(next(iter(self.table.values()), ())))
+        return min(ROWS, self._n_all)
+
+    @property
+    def n_asked(self) -> int:
+        """Rows that a reward is asked about: the first 100,000 at most."""
+        return min(ASKED_ROWS, self._n_all)
+
+    @property
+    def _n_all(self) -> int:
+        return len(next(iter(self.table.values()), ()))
 
     def value(self, column: str, i: int) -> Any:
         """What row i holds in the column, as a reward gets it."""
@@ -126,7 +140,8 @@ def _author_says(
 ) -> list[Problem]:
     wrong: list[tuple[int, str]] = []
     names = [c.column for c in plan.columns if c.column in sample.table]
-    for i in range(sample.n_rows if names else min(1, sample.n_rows)):
+    n_rows = sample.n_asked if names else min(1, sample.n_rows)
+    for i in range(n_rows):
         inputs = plan.read({name: sample.value(name, i) for name in names})
         if isinstance(inputs, Outcome):
             continue  # skipped for a None
@@ -140,7 +155,31 @@ def _author_says(
             wrong.append((i, str(text)))
     if not wrong:
         return []
-    return [Problem(where, f"{reward!r} cannot use its inputs: {_first(wrong, sample)}")]
+    i, text = wrong[0]
+    said = f"{reward!r} cannot use its inputs: {text} in {sample.place(i)}"
+    if len(wrong) > 1:
+        places = _places([sample.place(i) for i, _ in wrong])
+        said += f"; it refuses {len(wrong)} of the first {n_rows} rows: {places}"
+    return [Problem(where, said)]
+
+
+def _places(places: Sequence[str]) -> str:
+    """Places in a few words: "a.jsonl, line 3, 5-9, b.jsonl, line 1"."""
+    ranges: list[tuple[str, int, int]] = []
+    for place in places:
+        found = re.fullmatch(r"(.*?)(\d+)", place, re.DOTALL)
+        before, number = (found[1], int(found[2])) if found else (place, -1)
+        if ranges and number >= 0 and ranges[-1][0] == before and ranges[-1][2] == number - 1:
+            ranges[-1] = (before, ranges[-1][1], number)
+        else:
+            ranges.append((before, number, number))
+    said, last = [], ""
+    for before, low, high in ranges[:_MAX_PLACES]:
+        numbers = "" if low < 0 else f"{low}" if low == high else f"{low}-{high}"
+        said.append(numbers if before == last and numbers else before + numbers)
+        last = before
+    more = len(ranges) - _MAX_PLACES
+    return ", ".join(said) + (f" and {more} more" if more > 0 else "")
 
 
 def _first(wrong: Sequence[tuple[int, str]], sample: Sample) -> str:

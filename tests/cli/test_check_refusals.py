@@ -63,6 +63,17 @@ BROKEN: dict[str, tuple[list[str], Any, str]] = {
         "rewards.correct.inputs: 'fraction_equals' cannot use its inputs: the gold 'four' is no "
         "number in train.jsonl, line 9",
     ),
+    "golds that cannot be read": (
+        ["rewards.correct.use=rewards.py:FractionEquals"],
+        [{**row, "answer": "x" if i in (1, 3, 4, 5) else "1"} for i, row in enumerate(ROWS)],
+        "cannot use its inputs: the gold 'x' is no number in train.jsonl, line 2; it refuses 4 of "
+        "the first 8 rows: train.jsonl, line 2, 4-6",
+    ),
+    "golds that cannot be read, behind the first 1,000 rows": (
+        ["rewards.correct.use=rewards.py:FractionEquals"],
+        [{"prompt": "?", "answer": "x" if i in (1199, 1203) else "1"} for i in range(1208)],
+        "it refuses 2 of the first 1208 rows: train.jsonl, line 1200, 1204",
+    ),
     "check of inputs that breaks": (
         ["rewards.correct.use=rewards.py:Careless"],
         None,
