@@ -1,0 +1,166 @@
+"""A bare answer, LaTeX or plain, to its tree."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+from . import tree
+from .failures import LimitHit, Unreadable
+from .normal import normal
+from .parser import parse
+from .rules import Rules
+from .tree import Node
+
+__all__ = ["LimitHit", "Reading", "Unreadable", "read"]
+
+_PLAIN_NUMBER = re.compile(r"[+-]?(?:\d{1,18}|\d{1,15}\.\d{1,15})$", re.ASCII)
+_LETTER = re.compile(
+    r"(?:\\text(?:bf|rm|sf|it)?\s*\{\s*|\\mathbf\s*\{\s*|\\mathrm\s*\{\s*|\*\*)?"
+    r"(?:(?:option|choice)\s+)?"
+    r"(?:\(\s*(?P<a>[A-Za-z])\s*\)|\[\s*(?P<f>[A-Z])\s*\]|(?P<b>[A-J])(?=\s*[.):]\s|\s*[.):]?\s*\}?\s*$)\s*[.):]?"
+    r"|\\text(?:bf|rm)?\s*\{\s*\(?(?P<c>[A-J])\)?\s*\})"
+    r"\s*\}?(?:\*\*)?(?:[\s:.]|\\[,;:! ]|\\quad|\\qquad|~)*(?P<rest>.*)$",
+    re.IGNORECASE | re.DOTALL,
+)
+_WRAPPED_TEXT = re.compile(
+    r"^\s*\\(?:text|textbf|textit|textrm|mathrm|mathbf|mbox|operatorname)\s*\{([^{}\\$]*)\}\s*$"
+)
+_PLAIN_WORDS = re.compile(r"^[^\W\d_][\w\s.,:;'\"’()&/?!%-]*$")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_NUMBERS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen twenty"
+).split()
+_KINDS: dict[type, str] = {
+    tree.Number: "number", tree.Constant: "constant", tree.Symbol: "symbol", tree.Sum: "sum",
+    tree.Product: "product", tree.Power: "power", tree.Call: "function", tree.Series: "sum",
+    tree.PlusMinus: "two values", tree.Percent: "percentage", tree.Quantity: "number with a unit",
+    tree.Based: "number in a base", tree.Ratio: "ratio or time", tree.Letter: "option letter",
+    tree.Text: "text", tree.SetOf: "set", tree.Listing: "list", tree.SetOperation: "union",
+    tree.NamedSet: "set", tree.Matrix: "matrix", tree.Foreign: "formula for sympy",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Reading:
+    """An answer as it was read.
+
+    Attributes:
+        text: The answer as it was written.
+        tree: What it means.
+        how: What it was read as, in a word or two: "number", "fraction", "interval", "text".
+    """
+
+    text: str
+    tree: Node
+    how: str
+
+
+def read(text: str, rules: Rules) -> Reading:
+    """The bare answer `text` as a tree.
+
+    Raises:
+        Unreadable: No answer can be read from it.
+        LimitHit: It is too long or too deeply nested to be read.
+    """
+    stripped = text.strip()
+    if _PLAIN_NUMBER.match(stripped):
+        return Reading(text, tree.Number(Fraction(stripped)), "number")
+    if len(stripped) > rules.max_chars:
+        raise LimitHit(f"an answer of more than {rules.max_chars} characters")
+    plain = normal(stripped)
+    if not plain:
+        raise Unreadable("the answer is empty")
+    node = _read(plain, rules)
+    return Reading(text, node, kind(node))
+
+
+def kind(node: Node) -> str:
+    """What `node` is, in a word or two."""
+    match node:
+        case tree.Product((_, tree.Power(_, minus))) if minus == tree.MINUS_ONE:
+            return "fraction"
+        case tree.Relation(_, signs):
+            return "equation" if signs[0] == "=" else "inequality"
+        case tree.Group(opener, closer, items):
+            mixed = len(items) == 2 and opener + closer not in ("()", "<>")
+            return "interval" if mixed else "tuple"
+        case _:
+            return _KINDS.get(type(node), "value")
+
+
+def _read(plain: str, rules: Rules) -> Node:
+    letter = _letter(plain, rules)
+    if letter is not None:
+        return letter
+    words = _words(plain)
+    if words is not None:
+        return words
+    try:
+        return parse(plain, rules)
+    except Unreadable as problem:
+        return _otherwise(plain, problem)
+
+
+def _letter(plain: str, rules: Rules) -> Node | None:
+    match = _LETTER.match(plain)
+    if match is None:
+        return None
+    letter = match["a"] or match["b"] or match["c"] or match["f"]
+    rest = match["rest"].strip().rstrip("}").strip() if match["rest"] else ""
+    if not rest:
+        return tree.Letter(letter, None)
+    if match["b"] and match["b"].islower():
+        return None
+    if match["a"] and (match["a"].islower() or rest[0] in "+-*/^=<>_!,'") and "\\text" not in plain:
+        return None
+    try:
+        return tree.Letter(letter, _read(normal(rest), rules))
+    except Unreadable:
+        return tree.Letter(letter, tree.Text(rest)) if match["a"] or match["c"] else None
+
+
+def _words(plain: str) -> Node | None:
+    """Words that are no maths, as text; None if `plain` is something else."""
+    wrapped = _WRAPPED_TEXT.match(plain)
+    body = wrapped[1].strip() if wrapped else plain
+    if body.lower() in _NUMBERS:
+        return tree.Number(Fraction(_NUMBERS.index(body.lower())))
+    if not body.replace(" ", "").replace("-", "").replace("'", "").isalpha():
+        return None
+    words = body.split()
+    if len(words) == 1 and (len(body) == 1 or body in _MATHS):
+        return None
+    if any(word in ("and", "or") for word in words) and all(len(w) < 4 for w in words):
+        return None
+    if len(words) > 1 and all(len(word) == 1 for word in words):
+        return None
+    return tree.Text(" ".join(words), None if wrapped else _letters(words))
+
+
+_MATHS = {"pi", "infinity", "infty", "inf", "oo", "alpha", "beta", "gamma", "theta", "phi", "omega"}
+_MATHS |= {"lambda", "mu", "sigma", "tau", "rho", "delta", "epsilon"}
+
+
+def _letters(words: list[str]) -> Node | None:
+    """The product that a short word may also be: `ab`."""
+    if len(words) != 1 or len(words[0]) > 4 or not words[0].isascii():
+        return None
+    constants = ("e", "i")
+    factors = (tree.Constant(c) if c in constants else tree.Symbol(c) for c in words[0])
+    return tree.Product(tuple(factors))
+
+
+def _otherwise(plain: str, problem: Unreadable) -> Node:
+    """What the grammar does not know: words with digits and signs, or a formula for sympy."""
+    wrapped = _WRAPPED_TEXT.match(plain)
+    body = wrapped[1].strip() if wrapped else plain
+    if _PLAIN_WORDS.match(body) and _WORD.search(body):
+        return tree.Text(" ".join(body.split()))
+    from . import fallback
+
+    if fallback.may_read(plain):
+        return tree.Foreign(plain)
+    raise problem
