@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from grpo_core import Rewards, hookimpl
+from grpo_reward_math.answer_equals import AnswerEquals
+from grpo_reward_math.choice import Choice
+from grpo_reward_math.number_close import NumberClose
 
-__all__: list[str] = []
+__all__ = ["AnswerEquals", "Choice", "NumberClose"]
 
 
 @hookimpl
 def grpo_rewards() -> Rewards:
     """Returns the rewards of this plugin."""
-    return []
+    return [AnswerEquals, NumberClose, Choice]

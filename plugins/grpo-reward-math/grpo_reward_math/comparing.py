@@ -154,7 +154,7 @@ def _has_unit(node: Node) -> bool:
     return isinstance(node, tree.Product) and isinstance(node.factors[-1], tree.Quantity)
 
 
-def _split(node: Node) -> tuple[Node, str]:
+def split_unit(node: Node) -> tuple[Node, str]:
     """The value of `node` and its unit, "" if it has none."""
     if isinstance(node, tree.Quantity):
         return node.value, node.unit
@@ -180,7 +180,7 @@ def _quantities(a: Node, g: Node, rules: Rules) -> Verdict:
         return compare(a.value, g.value, rules)
     if isinstance(a, tree.Percent) or isinstance(g, tree.Percent):
         return _percent(a, g, rules)
-    (value, unit), (gold, gold_unit) = _split(a), _split(g)
+    (value, unit), (gold, gold_unit) = split_unit(a), split_unit(g)
     if rules.units != "ignored":
         if unit and gold_unit and not units.same(unit, gold_unit):
             return Verdict(False, f"unit {unit} is not {gold_unit}")

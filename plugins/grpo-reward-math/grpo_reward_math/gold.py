@@ -58,7 +58,7 @@ def gold_text(answer: Gold) -> str:
         return ", ".join(parts)
     if isinstance(answer, float):
         return _of_float(answer)
-    text = _bare(answer) if isinstance(answer, str) else str(answer)
+    text = bare(answer) if isinstance(answer, str) else str(answer)
     if not _NOT_EMPTY.search(text) and not _is_empty_set(text):
         raise NoGold("the gold is empty")
     return text.strip()
@@ -76,7 +76,8 @@ def _is_empty_set(text: str) -> bool:
     return re.sub(r"[\s$]|\\left|\\right|\\[,;! ]", "", text) in (r"\{\}", "{}", "()", "[]")
 
 
-def _bare(text: str) -> str:
+def bare(text: str) -> str:
+    """The answer of a gold text: of its boxes, else behind its last `####`, else all of it."""
     boxes = boxes_of(text).closed
     if len(boxes) == 1:
         return unboxed(boxes[0].text)

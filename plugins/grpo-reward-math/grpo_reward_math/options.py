@@ -20,3 +20,9 @@ def check_names(option: str, names: Sequence[str]) -> None:
             raise ValueError(f"{option} must be names of tags, got {name!r}")
         if bare != name:
             raise ValueError(f"{option} must be bare names of tags, got {name!r}; write {bare!r}")
+
+
+def check_number(option: str, value: float, low: float, high: float) -> None:
+    """Raises ValueError if an option is outside of its bounds."""
+    if not low <= value <= high:  # NaN is refused as well
+        raise ValueError(f"{option} must be from {low:g} to {high:g}, got {value!r}")
