@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
@@ -35,17 +36,16 @@ class Undefined(Exception):  # noqa: N818 - a fact about a point, which the call
     """The tree has no value at this point, or none that numbers can find."""
 
 
-_context: Any = None
+_local = threading.local()
 
 
 def context() -> Any:
-    """The mpmath context of this process, made when first needed."""
-    global _context
-    if _context is None:
+    """The mpmath context of this thread, made when first needed; its precision is nobody else's."""
+    if not hasattr(_local, "context"):
         from mpmath.ctx_mp import MPContext
 
-        _context = MPContext()
-    return _context
+        _local.context = MPContext()
+    return _local.context
 
 
 class Values:
@@ -336,9 +336,9 @@ def points(names: frozenset[str], seed: str) -> list[dict[str, Fraction]]:
 
     for low, high in ((0.1, 1), (1, 3)):
         found.append({name: between(low, high) for name in ordered})
+    found.append({name: -between(0.1, 2) for name in ordered})
     for _ in range(2):
         found.append({name: draw.choice((-1, 1)) * between(0.1, 3) for name in ordered})
-    found.append({name: -between(0.1, 2) for name in ordered})
     for low, high in ((0.01, 1), (2, 6), (5, 30), (30, 300)):
         found.append({name: between(low, high) for name in ordered})
     for low, high in ((2, 4), (3, 7), (5, 9)):

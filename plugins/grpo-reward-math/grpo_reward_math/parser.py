@@ -56,6 +56,7 @@ class _Parser:
         self.token = found[0]
         self.depth = 0
         self.bars = 0
+        self.in_set = False
         self.bound: set[str] = set()
 
     # Moving on.
@@ -119,7 +120,7 @@ class _Parser:
         if self.at("$", "€", "£", "¥", "₹"):
             currency = self.take().text
         value = self.sets()
-        if self.at(":"):
+        if self.at(":") and not self.in_set:
             parts = [value]
             while self.at(":"):
                 self.take()
@@ -228,7 +229,7 @@ class _Parser:
             elif self.starts_factor():
                 mixed = self.mixed(factors[-1])
                 if mixed is not None:
-                    factors[-1] = mixed
+                    factors[-1] = self.postfix(mixed)
                     continue
                 if self.token.kind == "num" and self.tokens[self.index - 1].kind == "num":
                     raise Unreadable("two numbers side by side")
@@ -275,17 +276,16 @@ class _Parser:
                 self.take()
             return Number(whole.value + part)
         if self.at("frac"):
-            mark = self.index
-            node = self.power()
+            mark, argument = self.index, self.ahead()
+            self.take()
+            node = self.fraction()
             match node:
-                case tree.Product(
-                    (Number(above_value), tree.Power(Number(below_value), minus))
-                ) if (
-                    minus == tree.MINUS_ONE
-                    and above_value.denominator == below_value.denominator == 1
+                case tree.Product((Number(above_value), tree.Power(Number(below_value), _))) if (
+                    above_value.denominator == below_value.denominator == 1
                     and 0 < above_value < below_value
                 ):
                     return Number(whole.value + above_value / below_value)
+            self.tokens[mark + 1] = argument  # \frac72 took its first digit off
             self.index = mark
             self.token = self.tokens[mark]
         return None
@@ -468,7 +468,9 @@ class _Parser:
     def set_of(self) -> Node:
         self.deeper()
         bars, self.bars = self.bars, 1
+        in_set, self.in_set = self.in_set, True
         if self.at("\\}"):
+            self.in_set = in_set
             self.take()
             self.bars = bars
             self.depth -= 1
@@ -478,9 +480,8 @@ class _Parser:
             self.take()
             condition = self.listing()
             node = condition if not isinstance(node, tree.Relation) else _both(node, condition)
-        elif isinstance(node, tree.Ratio) and isinstance(node.parts[0], tree.Symbol):
-            raise Unreadable("a set with a condition")
         self.expect("\\}")
+        self.in_set = in_set
         self.bars = bars
         self.depth -= 1
         if isinstance(node, tree.Listing):

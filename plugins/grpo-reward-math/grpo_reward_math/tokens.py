@@ -50,7 +50,7 @@ _SCANNER = re.compile(
             |\\dot\s*\{{?\d\}}?(?:\d*\\dot\s*\{{?\d\}}?)?|(?<=[.\d])\(\d+\)(?=\D|$)
             |\s?(?:\\[lc]?dots(?![A-Za-z])|\.\.\.+))?
     |(?P<cmd>\\[A-Za-z]+\*?|\\.|\\$)
-    |(?P<word>[A-Za-z]+)
+    |(?P<word>[ap]\.m\b\.?|[A-Za-z]+)
     |(?P<sign><=|>=|!=|==|\*\*|=>|->|\.\.\.|.)""",
     re.VERBOSE | re.DOTALL,
 )
@@ -80,7 +80,7 @@ _RENAMED = {
     "Re": "Re", "prime": "prime", "bigcup": "cup", "bigcap": "cap", "backslash": "setminus",
     "smallsetminus": "setminus", "thickapprox": "approx", "simeq": "approx", "Longrightarrow":
     "Rightarrow", "implies": "Rightarrow", "rightarrow": "to", "dollar": "$", "arcosh": "arccosh",
-    "slash": "/", "sqrtsign": "sqrt", "emptyset": "emptyset", "R": "reals", "lg": "lg",
+    "slash": "/", "textdegree": "degree", "sqrtsign": "sqrt", "emptyset": "emptyset", "R": "reals", "lg": "lg",
 }  # fmt: skip
 FUNCTIONS = {
     "sin": "sin", "cos": "cos", "tan": "tan", "tg": "tan", "cot": "cot", "ctg": "cot", "sec": "sec",
@@ -278,7 +278,8 @@ class _Scan:
         return last + 1
 
     def is_words(self, body: str, name: str) -> bool:
-        if self.after_value() and (body.rstrip(".") in units.SINGLE or body in ("€", "£", "¢")):
+        measured = self.after_value() or any(t.kind == "text" for t in self.found[-5:])
+        if measured and (body.rstrip(".") in units.SINGLE or body in ("€", "£", "¢")):
             return True
         if "\\frac" in body or "\\sqrt" in body or "$" in body or "=" in body:
             return False
@@ -293,9 +294,13 @@ class _Scan:
             self.add("sep", lowered, start)
         elif len(word) == 1:
             self.letter(word, start)
+        elif "." in word:
+            self.add("text", word, start)
+        elif (lowered in units.SHORT or units.is_word(word)) and self.after_value():
+            self.add("text", word, start)
         elif word in _WORD_COMMANDS:
             self.add("cmd", _WORD_COMMANDS[word], start)
-        elif (lowered in units.SHORT or units.is_word(word)) and self.after_value():
+        elif self.spaced and self.found and self.found[-1].kind == "text":
             self.add("text", word, start)
         elif word in GREEK:
             self.add("cmd", word, start)

@@ -98,6 +98,8 @@ def canonical(text: str) -> str:
             last = _name(piece) or _name(word) or _singular(lowered)
             powers[last] = powers.get(last, 0) + sign * next_power
             next_power = 1
+    if "celsius" in powers or "fahrenheit" in powers:
+        powers.pop("degree", None)
     parts = (name if power == 1 else f"{name}^{power}" for name, power in sorted(powers.items()))
     joined = "*".join(parts)
     return _COMPOUND.get(joined, joined)
