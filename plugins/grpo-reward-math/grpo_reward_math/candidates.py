@@ -83,8 +83,10 @@ class Tier:
         found: The candidates.
         cut_off: Where the last mark begins if it is never closed, else -1.
         empty: What is wrong with marks that lead to nothing, or "".
+        n_marks: How many marks there are, whatever they lead to.
     """
 
     found: Sequence[Found]
     cut_off: int = -1
     empty: str = ""
+    n_marks: int = 0

@@ -12,6 +12,8 @@ from grpo_reward_math.candidates import Candidate, Extraction, ExtractOptions, F
 from grpo_reward_math.endings import NUMBER
 from grpo_reward_math.phrases import (
     CORRECTED_TO,
+    FAULT_CORRECTED_TO,
+    NOT_BEFORE,
     OR_AFTER,
     OR_BEFORE,
     SAME_VALUE,
@@ -45,7 +47,9 @@ def decided(tier: str, text: str, found: Sequence[Found], options: ExtractOption
     reason = ""
     for one in found[-_MAX_FOUND:]:
         gap = _gap(text, offered[-1].end if offered else max(0, one.start - 80), one.start)
-        if offered and corrections.first_in(gap) >= 0 and not OR_BEFORE.search(gap[-80:]):
+        if offered and NOT_BEFORE.search(gap[-40:]):
+            continue
+        if offered and corrections.first_in(gap) and not OR_BEFORE.search(gap[-80:]):
             reason = f"{shown(offered[-1].text)} is taken back"
             offered = []
         if _FINAL.search(gap[-80:]):
@@ -68,13 +72,14 @@ def _gap(text: str, start: int, end: int) -> str:
 
 def _corrected_after(text: str, offered: list[Found], corrections: Corrections) -> list[Found]:
     """A correction behind the last candidate, with a value that no mark leads to."""
-    last = offered[-1]
-    tail = text[last.end : last.end + _WINDOW]
-    cue = corrections.first_in(tail)
-    if cue < 0:
+    end = offered[-1].end
+    cues = list(corrections.all_in(text[end : end + _WINDOW]))
+    if not cues:
         return offered
-    at = last.end + cue
-    for lead in CORRECTED_TO.finditer(text, at, at + _WINDOW):
+    faults = [cue for cue in cues if cue["fault"]]
+    pattern = FAULT_CORRECTED_TO if faults else CORRECTED_TO
+    at = end + (faults or cues)[0].start()
+    for lead in pattern.finditer(text, at, at + _WINDOW):
         span = answer_at(text, lead.end())
         if span is None or not span.is_strong or len(span.text) > 60:
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from grpo_reward_math.candidates import Found
+from grpo_reward_math.phrases import NOT_BEFORE
 from grpo_reward_math.spans import Span, answer_at, math_span
 
 NUMBER = re.compile(
@@ -29,6 +30,8 @@ def whole(text: str) -> Found | None:
         return None
     if not span.is_strong and len(span.text.split()) > 1:
         return None
+    if any(c.isalpha() for c in bare[: span.start]):
+        return None  # a sentence, of which the span is a part
     return Found(text.find(bare), text.find(bare) + span.end, span.text)
 
 
@@ -63,7 +66,7 @@ def conclusion(text: str) -> Found | None:
         begin = span.end
         if not block[span.end :].strip(" \t\n.*_`!") and _CONCLUDES.search(block, 0, at + 40):
             best = span
-    if best is None:
+    if best is None or NOT_BEFORE.search(block, max(0, best.start - 40), best.start):
         return None
     return Found(base + best.start, base + best.end, best.text)
 

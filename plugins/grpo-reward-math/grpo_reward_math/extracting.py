@@ -13,15 +13,12 @@ from grpo_reward_math.endings import conclusion, last_number, whole
 from grpo_reward_math.marks import behind_hashes, behind_phrases, in_boxes, is_placeholder
 from grpo_reward_math.phrases import ANSWER_IS
 from grpo_reward_math.reply import without_fences
-from grpo_reward_math.spans import answer_at
+from grpo_reward_math.spans import in_sentence
 
 __all__ = ["Candidate", "ExtractOptions", "Extraction", "extract"]
 
 # Behind a tag: it is spoken of, not used.
 _MENTION = re.compile(r"[`\"'”’]?[ \t]*(?:tags?|elements?|blocks?|and[ \t]*[`\"'“‘]?</)\b")
-# An answer tag that holds a sentence: "The area is 12."
-_SENTENCE = re.compile(r"\s*[A-Za-z]{2,}['’]?[a-z]*,?[ \t\n]+\S+[ \t\n]+\S")
-_IS = re.compile(r"\b(?:is|are|equals|was|be)\b[ \t]*:?")
 
 
 def extract(text: str, options: ExtractOptions, *, ended: bool = False) -> Extraction:
@@ -53,7 +50,7 @@ def _extract(text: str, options: ExtractOptions, ended: bool) -> Extraction:
         ("answer tag", lambda: _in_tags(text, options, ended)),
         ("box", lambda: in_boxes(text)),
         ("####", lambda: Tier(behind_hashes(text))),
-        ("phrase", lambda: Tier(behind_phrases(text, options.phrases))),
+        ("phrase", lambda: behind_phrases(text, options.phrases)),
     ]
     empty = ""
     for i, (name, find) in enumerate(tiers):
@@ -74,6 +71,11 @@ def _extract(text: str, options: ExtractOptions, ended: bool) -> Extraction:
     one = whole(text) or conclusion(text)
     if one is not None:
         return decided("end of the reply", text, [one], options)
+    words = behind_phrases(text, options.phrases, of_words=True)
+    if words.found:
+        return decided("phrase", text, words.found, options)
+    if words.n_marks:
+        return Extraction("", (), None, "no answer: the phrase leads to none")
     if options.last_number and (one := last_number(text)):
         return decided("last number", text, [one], options)
     return Extraction("", (), None, "no answer: nothing in the reply marks one")
@@ -125,11 +127,6 @@ def _held(
             ] or [Found(start, end, inner.candidates[0].text)]
         if boxes.closed or boxes.cut_off >= 0:
             return []
-    if _SENTENCE.match(body):
-        for link in _IS.finditer(body):
-            span = answer_at(body, link.end())
-            if span is not None and span.is_strong:
-                return [Found(start, end, span.text)]
-        if one := conclusion(body):
-            return [Found(start, end, one.text)]
+    if one := in_sentence(body) or conclusion(body):
+        return [Found(start, end, one.text)]
     return [Found(start, end, body)]

@@ -58,10 +58,12 @@ def behind_hashes(text: str) -> list[Found]:
     return found
 
 
-def behind_phrases(text: str, own: Sequence[str]) -> list[Found]:
-    """What phrases lead to; words count only if no phrase leads to more than a word."""
+def behind_phrases(text: str, own: Sequence[str], *, of_words: bool = False) -> Tier:
+    """What phrases lead to: numbers, mathematics and options, or words if they are asked for."""
     found: list[Found] = []
+    n_marks = 0
     for start, end, is_final in _phrases(text, own):
+        n_marks += 1
         if SUPPOSED.search(text, max(0, start - 40), start):
             continue
         if found and start < found[-1].end:
@@ -71,8 +73,7 @@ def behind_phrases(text: str, own: Sequence[str]) -> list[Found]:
         span = answer_at(text, end)
         if span is not None:
             found.append(Found(start, span.end, span.text, is_final, span.is_strong))
-    strong = [f for f in found if f.is_strong]
-    return strong or found
+    return Tier([f for f in found if f.is_strong is not of_words], n_marks=n_marks)
 
 
 def _phrases(text: str, own: Sequence[str]) -> Iterator[tuple[int, int, bool]]:

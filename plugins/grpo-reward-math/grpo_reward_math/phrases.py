@@ -6,7 +6,7 @@ All can be extended by options. They are general: words of the language, not of 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 # "the answer to the question is", "Final Answer:", "the answer, in lowest terms, is".
 _WORDS = (
@@ -39,41 +39,47 @@ SUPPOSED = re.compile(
     re.IGNORECASE,
 )
 
-# Between two answers: the first is taken back.
-CORRECTIONS = (
+# Between two answers: the first is taken back. The first table doubts, the second finds a fault.
+DOUBTS = (
     r"wait",
     r"actually",
-    r"correct(?:ion|ing|ed)",
-    r"(?:re-?)(?:do|did|done|doing|check(?:ing|ed)?|comput\w{1,4}|calculat\w{1,4}|consider\w{0,4}"
+    r"re-?(?:do|did|done|doing|check(?:ing|ed)?|comput\w{1,4}|calculat\w{1,4}|consider\w{0,4}"
     r"|count\w{0,3}|examin\w{1,4}|work(?:ing|ed)?|visit(?:ing|ed)?|think(?:ing)?|read(?:ing)?"
     r"|evaluat\w{1,4})",
+    r"instead",
+    r"oops|whoops|hmm+|sorry|apolog(?:y|ies|i[sz]e)",
+    r"on second thought|on reflection|second look|looking (?:again|back)",
+    r"try(?:ing)? again|start(?:ing)? over|once more|from scratch",
+    r"no,|nope",
+    r"contradicts?|contradiction|reject(?:ed|ing|s)?",
+    r"updat(?:e|ed|ing)|amend(?:ed|ing)?",
+)
+FAULTS = (
+    r"correct(?:ion|ing|ed)",
     r"revis(?:e|ed|ing|ion)",
     r"mistakes?|mistaken(?:ly)?|errors?|erroneous(?:ly)?|blunders?|slips?|typos?",
     r"wrong(?:ly)?|incorrect(?:ly)?|invalid",
-    r"instead",
     r"scratch (?:that|this)|strike that|never ?mind",
-    r"oops|whoops|hmm+|sorry|apolog(?:y|ies|i[sz]e)",
-    r"on second thought|on reflection|second look|looking (?:again|back)",
     r"not (?:quite )?(?:right|correct|true|valid|possible|allowed)",
+    r"(?:can ?not|can['’]t) be(?: right| correct| true)?",
     r"(?:is|was|are|were)n['’]t (?:quite )?(?:right|correct|true|valid|possible|allowed)",
+    r"(?:is|was) not (?:the|my|our|an?) (?:final |correct |right )?(?:answer|solution)",
     r"should (?:be|have been|read)",
     r"i meant?",
-    r"fails?|failed|contradicts?|contradiction|violat(?:es?|ed|ing)",
+    r"fails?|failed|violat(?:es?|ed|ing)",
     r"(?:does|did)(?: not|n['’]t) (?:work|fit|satisfy|hold|check out|add up|make sense|count)",
     r"mis(?:read|counted|calculated|took|placed|applied|understood|stated|interpreted|copied)",
     r"(?:over|double|under)-?[ ]?count(?:ed|ing|s)?|counted twice",
     r"off by|one too (?:many|few)",
     r"forg[oe]t(?:ten)?|overlooked|neglected|missed|omitted|left out",
     r"disregard|discard(?:ed|ing)?|ignore (?:that|this|the)|retract|withdraw",
-    r"rul(?:e|ed|ing) (?:it |that |this )?out|reject(?:ed|ing|s)?|extraneous",
-    r"try(?:ing)? again|start(?:ing)? over|once more|from scratch",
-    r"no,|nope",
-    r"updat(?:e|ed|ing)|amend(?:ed|ing)?",
+    r"rul(?:e|ed|ing) (?:it |that |this )?out|extraneous",
 )
 # In the same sentence these make a correction conditional: it leaves the answer open.
 _OPEN = (
     r"\b(?:if|unless|in case|otherwise|maybe|perhaps|possibly|might|could|either|alternatively"
-    r"|(?:not|un)[ -]?sure|unless|torn|depending)\b"
+    r"|(?:not|un)[ -]?sure|torn|depending|should (?:that|this|it|i|my|the)|failing that|backup"
+    r"|fallback|assuming|suppose|provided|whether)\b"
 )
 _OPEN_SENTENCE = re.compile(_OPEN, re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$|[$*)])|\n\n|[。！？]")
@@ -81,6 +87,10 @@ _NOT_WRONG = re.compile(
     r"\b(?:no|without(?: any)?|not (?:a|an|any)?|nothing)[ \t]*$", re.IGNORECASE
 )
 
+# Right before an answer: it is none.
+NOT_BEFORE = re.compile(
+    r"(?:\bnot|n['’]t|\brather than|\binstead of)[ \t]*(?:\$\$?|\\\(|\\\[)?[ \t]*$", re.IGNORECASE
+)
 # Right before an answer, behind another: both are offered.
 OR_BEFORE = re.compile(
     r"\b(?:or|alternatively|maybe|perhaps|possibly|otherwise|else)[,:]?[ \t]*"
@@ -102,12 +112,17 @@ SAME_VALUE = re.compile(
     re.IGNORECASE,
 )
 
-# Only behind a correction: "it should be 32", "that is 6", "that yields $7$".
-CORRECTED_TO = re.compile(
-    r"(?:\b(?:should be|should have been|must be|it is|it['’]s|that is|that['’]s|is|are|becomes"
-    r"|gives(?: us)?|yields|get|obtain|makes|equals|have|actually|rather|correction:|but|by)|=)"
-    r"[ \t]*:?[ \t]*(?:\*\*|__)?",
-    re.IGNORECASE,
+# Only behind a correction: "it should be 32", "it is 6". Behind a fault also "that yields $7$".
+_LEADS = (
+    r"should be|should have been|must be|it is|it['’]s|is actually|make that|makes? it"
+    r"|brings it to|i meant?|rather|correction:|(?:correct|right|true) (?:value|one|number) is"
+)
+_MORE_LEADS = (
+    r"|that is|that['’]s|is|are|becomes|gives(?: us)?|yields|get|obtain|makes|equals|have|by"
+)
+CORRECTED_TO = re.compile(rf"\b(?:{_LEADS})[ \t]*:?[ \t]*(?:\*\*|__)?", re.IGNORECASE)
+FAULT_CORRECTED_TO = re.compile(
+    rf"(?:\b(?:{_LEADS}{_MORE_LEADS})|=)[ \t]*:?[ \t]*(?:\*\*|__)?", re.IGNORECASE
 )
 
 # What ends a plain answer: the rest explains it.
@@ -151,21 +166,25 @@ class Corrections:
     """Tells whether a text between two answers takes the first back.
 
     Args:
-        own: Words and phrases beside those of the table.
+        own: Words and phrases beside those of the tables.
     """
 
     def __init__(self, own: Sequence[str] = ()) -> None:
-        words = "|".join([*CORRECTIONS, *map(re.escape, own)])
-        self._cue = re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE)
+        faults = "|".join([*FAULTS, *map(re.escape, own)])
+        words = "|".join(DOUBTS)
+        self._cue = re.compile(rf"(?<!\w)(?:(?P<fault>{faults})|{words})(?!\w)", re.IGNORECASE)
 
-    def first_in(self, text: str) -> int:
-        """Where the first correction begins, or -1 if there is none."""
+    def first_in(self, text: str) -> re.Match[str] | None:
+        """The first correction; its group "fault" is there if it finds a fault."""
+        return next(self.all_in(text), None)
+
+    def all_in(self, text: str) -> Iterator[re.Match[str]]:
+        """All corrections."""
         for cue in self._cue.finditer(text):
             if _NOT_WRONG.search(text, max(0, cue.start() - 20), cue.start()):
                 continue
             if not _is_open(text, cue.start(), cue.end()):
-                return cue.start()
-        return -1
+                yield cue
 
 
 def _is_open(text: str, start: int, end: int) -> bool:

@@ -28,6 +28,11 @@ _STRONG = re.compile(
     r"[-+−±~≈(\[{|]*[ \t]*(?:[\d.$€£¥\\√π∞∅½⅓⅔¼¾⅕⅛{\[(|−０-９]|[A-Za-zΑ-ω](?![A-Za-z'’])"
     r"(?![ \t]+[A-Za-z]{2})|(?:sin|cos|tan|log|ln|exp|sqrt|pi|infinity|inf)\b)"
 )
+_NUMBER = re.compile(r"(?<![\w.,])[-+−]?(?:\$[ \t]?)?\d(?:[\d,]*\d)?(?:\.\d+)?")
+_MAX_SENTENCE = 15
+# A sentence and no bare answer: "The area is 12."
+_SENTENCE = re.compile(r"\s*[A-Za-z]+['’]?[a-z]*,?[ \t\n]+\S+[ \t\n]+\S")
+_IS = re.compile(r"\b(?:is|are|equals|was|be)\b[ \t]*:?")
 _AGREES = re.compile(r"(yes|no|true|false)\b\s*[,.;:—–-]", re.IGNORECASE)
 
 
@@ -124,18 +129,37 @@ def _math_at(text: str, at: int) -> Span | None:
     return Span(at, end, "".join(parts).strip(), True)
 
 
+def in_sentence(text: str) -> Span | None:
+    """The answer in a sentence: behind its last "is" or "equals", or its only number.
+
+    The only number is not strong: it may be that of a step.
+    """
+    if not _SENTENCE.match(text):
+        return None
+    for link in reversed(list(_IS.finditer(text))):
+        found = answer_at(text, link.end())
+        if found is not None and found.is_strong:
+            return found
+    numbers = list(_NUMBER.finditer(text))
+    if len(numbers) == 1 and len(text.split()) <= _MAX_SENTENCE:
+        found = answer_at(text, numbers[0].start())
+        return found._replace(is_strong=False) if found else None
+    return None
+
+
 def _plain_at(text: str, at: int) -> Span | None:
     stop = _sentence_end(text, at)
     if text.startswith("?", stop):
         return None
     content = text[at:stop]
     is_strong = _STRONG.match(content) is not None
-    if explained := EXPLAINS.search(content):
-        content = content[: explained.start()]
-        stop = at + explained.start()
-    elif (words := _AGREES.match(content)) and not is_strong:
+    if not is_strong and (words := _AGREES.match(content)):
         content = words.group(1)
-        stop = at + len(content)
+    elif explained := EXPLAINS.search(content):
+        content = content[: explained.start()]
+    stop = at + len(content)
+    if not is_strong and (inner := in_sentence(content)):
+        return Span(at + inner.start, at + inner.end, inner.text, inner.is_strong)
     content = content.replace("**", "").replace("`", "").strip(" \t*_:\"“”'’,")
     if not content or PLACEHOLDER.fullmatch(content):
         return None
