@@ -31,7 +31,7 @@ _STRONG = re.compile(
 _NUMBER = re.compile(r"(?<![\w.,])[-+−]?(?:\$[ \t]?)?\d(?:[\d,]*\d)?(?:\.\d+)?")
 _MAX_SENTENCE = 15
 # A sentence and no bare answer: "The area is 12."
-_SENTENCE = re.compile(r"\s*[A-Za-z]+['’]?[a-z]*,?[ \t\n]+\S+[ \t\n]+\S")
+_SENTENCE = re.compile(r"\s*[A-Za-z]+['’]?[a-z]*,?[ \t\n]+[A-Za-z]\S*[ \t\n]+\S")
 _IS = re.compile(r"\b(?:is|are|equals|was|be)\b[ \t]*:?")
 _AGREES = re.compile(r"(yes|no|true|false)\b\s*[,.;:—–-]", re.IGNORECASE)
 
