@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from . import fallback, regions, tree, units
-from .exact import NotExact, PRIME, exact, residue
+from .exact import PRIME, NotExact, exact, residue
 from .failures import LimitHit, Unreadable
 from .numeric import Comparison, Undefined, points
 from .reading import Reading, kind
@@ -17,7 +17,7 @@ from .tree import Node
 __all__ = ["Verdict", "same"]
 
 _ENOUGH = 3
-_MOST_INEXACT_ITEMS = 40
+_MOST_INEXACT_ITEMS = 24
 
 
 @dataclass(frozen=True)
@@ -367,7 +367,7 @@ def _named(a: dict[str, Node], g: dict[str, Node], rules: Rules) -> Verdict:
 
 
 def _unnamed(node: Node) -> Node:
-    """The right side of a definition, of `x \\in S`, or the end of a chain that holds."""
+    r"""The right side of a definition, of `x \in S`, or the end of a chain that holds."""
     if not isinstance(node, tree.Relation):
         return node
     first, last, signs = node.terms[0], node.terms[-1], set(node.signs)

@@ -28,7 +28,7 @@ _BITS_PER_DIGIT = 3.3219280948873626
 _HUGE = 10**6
 
 
-class NotExact(Exception):  # noqa: N818 - a fact about a value, which the caller expects
+class NotExact(Exception):
     """The value is not rational, or not defined."""
 
 
@@ -48,6 +48,7 @@ class _Exact:
     def __init__(self, rules: Rules, point: Mapping[str, Fraction]) -> None:
         self.rules = rules
         self.point = dict(point)
+        self.terms_left = rules.max_terms
         self.max_bits = int(rules.max_digits * _BITS_PER_DIGIT)
 
     def of(self, node: Node) -> Fraction:
@@ -200,7 +201,8 @@ class _Exact:
         low, high = self.of(node.low), self.of(node.high)
         if low.denominator != 1 or high.denominator != 1:
             raise NotExact
-        if high - low >= self.rules.max_terms:
+        self.terms_left -= max(0, int(high - low))
+        if self.terms_left < 0:
             raise LimitHit(f"more than {self.rules.max_terms} terms")
         outer = self.point.get(node.variable)
         total = Fraction(0 if node.kind == "sum" else 1)
@@ -279,7 +281,8 @@ def residue(node: Node, point: Mapping[str, int]) -> int:
     if kind is Symbol:
         return point[node.name]  # type: ignore[attr-defined]
     if kind is Sum:
-        return sum(residue(term, point) for term in node.terms) % PRIME  # type: ignore[attr-defined]
+        terms: tuple[Node, ...] = node.terms  # type: ignore[attr-defined]
+        return sum([residue(term, point) for term in terms]) % PRIME
     if kind is Product:
         total = 1
         for factor in node.factors:  # type: ignore[attr-defined]

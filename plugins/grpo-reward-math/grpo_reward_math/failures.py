@@ -7,5 +7,5 @@ class Unreadable(ValueError):
     """No answer can be read from a text; `str()` is one line for a person."""
 
 
-class LimitHit(Exception):  # noqa: N818 - a guard that did its work, not an error of the text
+class LimitHit(Exception):
     """A guard refused a text or a value before it was computed; `str()` says which limit."""

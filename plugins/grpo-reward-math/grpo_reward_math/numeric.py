@@ -32,7 +32,7 @@ _LARGEST_LOG = 10**5  # natural logarithm of the largest value that is computed
 _MOST_DIGITS = 3000
 
 
-class Undefined(Exception):  # noqa: N818 - a fact about a point, which the caller expects
+class Undefined(Exception):
     """The tree has no value at this point, or none that numbers can find."""
 
 
@@ -58,6 +58,7 @@ class Values:
         self.ctx = context()
         self.ctx.dps = digits
         self.digits = digits
+        self.terms_left = rules.max_terms
         self.complex_roots = complex_roots
         self.point = {name: self.number(value) for name, value in point.items()}
         self.names = self.point
@@ -73,23 +74,27 @@ class Values:
             raise Undefined from None
 
     def number(self, value: Fraction) -> Any:
+        """`value` at this precision."""
         if value.denominator == 1:
             return self.ctx.mpf(value.numerator)
         return self.ctx.mpf(value.numerator) / value.denominator
 
     def sum(self, node: Sum) -> Any:
+        """The value of a sum."""
         total = self.of(node.terms[0])
         for term in node.terms[1:]:
             total = total + self.of(term)
         return total
 
     def product(self, node: Product) -> Any:
+        """The value of a product."""
         total = self.of(node.factors[0])
         for factor in node.factors[1:]:
             total = total * self.of(factor)
         return total
 
     def power(self, node: Power) -> Any:
+        """The value of a power; an odd root of a negative number is real unless i is at hand."""
         base = self.of(node.base)
         if type(node.exponent) is Number and node.exponent.value == -1:
             return 1 / base if base != 0 else self.undefined()
@@ -109,19 +114,23 @@ class Values:
         return base**exponent
 
     def undefined(self) -> Any:
+        """Raises Undefined, where an expression is wanted."""
         raise Undefined
 
     def constant(self, node: Constant) -> Any:
+        """The value of a constant."""
         ctx = self.ctx
         return {"pi": +ctx.pi, "e": +ctx.e, "i": ctx.j, "infinity": ctx.inf}[node.name]
 
     def symbol(self, node: Symbol) -> Any:
+        """The value that the point gives a variable."""
         try:
             return self.names[node.name]
         except KeyError:
             raise Undefined from None
 
     def call(self, node: Call) -> Any:
+        """The value of a function; the sine of degrees is that of the angle."""
         if node.name == "det":
             return self.determinant(node.arguments[0])
         function = _CALLS.get(node.name)
@@ -136,21 +145,25 @@ class Values:
         return function(self, *arguments)
 
     def determinant(self, node: Node) -> Any:
+        """The determinant of a square matrix."""
         if not isinstance(node, Matrix) or len(node.rows) != len(node.rows[0]):
             raise Undefined
         return self.ctx.det(self.ctx.matrix([[self.of(c) for c in row] for row in node.rows]))
 
     def factorial(self, value: Any) -> Any:
+        """The gamma function, shifted."""
         if abs(value) > 10**5:
             raise LimitHit("a factorial too large to compute")
         return self.ctx.factorial(value)
 
     def binom(self, above: Any, below: Any) -> Any:
+        """A binomial coefficient."""
         if abs(above) > 10**6 or abs(below) > 10**6:
             raise LimitHit("a binomial too large to compute")
         return self.ctx.binomial(above, below)
 
     def root(self, value: Any, index: Any) -> Any:
+        """A root of whole index."""
         ctx = self.ctx
         if not ctx.isint(index) or index <= 0 or index > 1000:
             return value ** (1 / index)
@@ -159,6 +172,7 @@ class Values:
         return ctx.root(value, int(index))
 
     def log(self, value: Any, base: Any = None) -> Any:
+        """A logarithm to any base."""
         ctx = self.ctx
         if value == 0:
             raise Undefined
@@ -175,11 +189,13 @@ class Values:
         return ctx.floor(value) if name == "floor" else ctx.ceil(value)
 
     def series(self, node: Series) -> Any:
+        """The value of a sum or product sign."""
         ctx = self.ctx
         low, high = self.of(node.low), self.of(node.high)
         if not (ctx.isint(low) and ctx.isint(high)):
             raise Undefined
-        if high - low >= self.rules.max_terms:
+        self.terms_left -= max(0, int(high - low))
+        if self.terms_left < 0:
             raise LimitHit(f"more than {self.rules.max_terms} terms")
         outer = self.names
         total = ctx.mpf(0 if node.kind == "sum" else 1)
@@ -280,6 +296,7 @@ class Comparison:
         return found[0], found[1]
 
     def real(self, value: Any, digits: int) -> Any:
+        """`value` if it is real up to rounding; raises Undefined otherwise."""
         ctx = context()
         if not isinstance(value, ctx.mpc):
             return value
@@ -337,10 +354,8 @@ def points(names: frozenset[str], seed: str) -> list[dict[str, Fraction]]:
     for low, high in ((0.1, 1), (1, 3)):
         found.append({name: between(low, high) for name in ordered})
     found.append({name: -between(0.1, 2) for name in ordered})
-    for _ in range(2):
-        found.append({name: draw.choice((-1, 1)) * between(0.1, 3) for name in ordered})
+    found += [{n: draw.choice((-1, 1)) * between(0.1, 3) for n in ordered} for _ in range(2)]
     for low, high in ((0.01, 1), (2, 6), (5, 30), (30, 300)):
         found.append({name: between(low, high) for name in ordered})
-    for low, high in ((2, 4), (3, 7), (5, 9)):
-        found.append({name: Fraction(draw.randint(low, high)) for name in ordered})
+    found += [{n: Fraction(draw.randint(low, low + 4)) for n in ordered} for low in (2, 3, 5)]
     return found

@@ -261,7 +261,7 @@ class _Parser:
         return any(t.text == "|" for t in self.tokens[self.index + 1 :])
 
     def mixed(self, whole: Node) -> Node | None:
-        """`3 1/2` or `3\\frac12` right after the integer `whole`, else None."""
+        r"""`3 1/2` or `3\frac12` right after the integer `whole`, else None."""
         before = self.tokens[self.index - 1]
         if not (isinstance(whole, Number) and before.kind == "num" and before.text.isdigit()):
             return None
@@ -302,7 +302,10 @@ class _Parser:
         return node
 
     def postfix(self, node: Node) -> Node:
+        start = self.index
         while True:
+            if self.index - start > 3 * self.rules.max_depth:
+                raise LimitHit(f"more than {self.rules.max_depth} signs after one value")
             if self.at("!"):
                 self.take()
                 double = self.at("!")
@@ -371,7 +374,7 @@ class _Parser:
         return self.braces() if self.at("{") else self.atom()
 
     def digit_or_group(self) -> Node:
-        """An argument of \\frac or \\sqrt without braces: one digit, letter or command."""
+        r"""An argument of \frac or \sqrt without braces: one digit, letter or command."""
         token = self.token
         if token.kind == "num" and len(token.text) > 1 and token.text.isdigit():
             first, rest = token.text[0], token.text[1:]
@@ -607,7 +610,7 @@ class _Parser:
         return tree.Symbol("...")
 
     def named_figure(self) -> Node:
-        """`\\triangle ABC`, `\\angle BAC`: the name as it is written."""
+        r"""`\triangle ABC`, `\angle BAC`: the name as it is written."""
         name = self.tokens[self.index - 1].text
         while self.token.kind == "sym":
             name += " " + self.take().text

@@ -14,6 +14,7 @@ from .tree import Constant, Node
 
 _INFINITY = Constant("infinity")
 _MINUS_INFINITY = tree.negative(_INFINITY)
+_MOST_PIECES = 40
 _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "!=": "!=", "=": "="}
 _WORDS_FOR_ALL = {
     "all real numbers", "all reals", "any real number", "all real number", "the real numbers",
@@ -174,15 +175,20 @@ def _joined(found: list[Region], operation: str, rules: Rules) -> Region | None:
         total: tuple[Piece, ...] = found[0].pieces
         for other in found[1:]:
             both = [_common(x, y, rules) for x in total for y in other.pieces]
-            if len(both) > 200:
-                raise LimitHit("more than 200 intervals")
             total = tuple(p for p in both if p is not None)
+            _check(len(total))
         return _sorted(total, variable, rules)
     total = found[0].pieces
     for other in found[1:]:
         for hole in other.pieces:
             total = tuple(rest for piece in total for rest in _without(piece, hole, rules))
+            _check(len(total))
     return _sorted(total, variable, rules)
+
+
+def _check(size: int) -> None:
+    if size > _MOST_PIECES:
+        raise LimitHit(f"more than {_MOST_PIECES} intervals")
 
 
 def _key(node: Node, rules: Rules) -> float:

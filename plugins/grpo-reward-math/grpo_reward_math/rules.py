@@ -11,12 +11,12 @@ LogBase = Literal["e", "10"]
 
 @dataclass(frozen=True)
 class Rules:
-    """What counts as the same answer; the defaults are the documented conventions.
+    r"""What counts as the same answer; the defaults are the documented conventions.
 
     Attributes:
         units: "optional": a missing unit is fine and a different one is wrong; "required": both
             sides name the same unit or none; "ignored": units are not compared.
-        percent_sign_optional: Whether `20` also equals `20\\%`; `0.2` always does.
+        percent_sign_optional: Whether `20` also equals `20\%`; `0.2` always does.
         base_optional: Whether `1101` also equals `1101_2`.
         ratios_scale: Whether `6:8` equals `3:4`.
         ignore_case: Whether words are compared without regard to case.
@@ -25,7 +25,7 @@ class Rules:
         max_chars: Longest text that is read.
         max_depth: Deepest nesting of brackets, fractions, roots and exponents that is read.
         max_digits: Most digits of an integer that is computed.
-        max_terms: Most terms of a sum or product sign that are added up.
+        max_terms: Most terms of sum and product signs that are added up for one value.
         max_side: Most rows or columns of a matrix.
     """
 
@@ -39,5 +39,5 @@ class Rules:
     max_chars: int = 4000
     max_depth: int = 30
     max_digits: int = 10_000
-    max_terms: int = 2000
+    max_terms: int = 3000
     max_side: int = 20

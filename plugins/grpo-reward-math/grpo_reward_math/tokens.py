@@ -57,7 +57,7 @@ _SCANNER = re.compile(
 _TEXT_COMMANDS = {
     "text", "textbf", "textit", "textrm", "textsf", "texttt", "textnormal", "mbox", "hbox", "emph",
     "mathrm", "rm", "operatorname", "operatorname*", "mathit", "mathsf", "mathtt", "mathcal",
-    "mathnormal", "bold", "textup", "texttt",
+    "mathnormal", "bold", "textup",
 }  # fmt: skip
 # Commands that change only the look: what follows them is read as if they were not there.
 _DROPPED = {
@@ -76,14 +76,15 @@ _RENAMED = {
     "lbrace": "{", "rbrace": "}", "lbrack": "[", "rbrack": "]", "vert": "|", "lvert": "|",
     "rvert": "|", "Vert": "\\|", "lVert": "\\|", "rVert": "\\|", "mid": "|", "colon": ":",
     "dots": "ldots", "cdots": "ldots", "dotsc": "ldots", "dotsb": "ldots", "bullet": "cdot",
-    "cot": "cot", "degree": "degree", "lor": "or", "vee": "or", "land": "and", "wedge": "and",
-    "Re": "Re", "prime": "prime", "bigcup": "cup", "bigcap": "cap", "backslash": "setminus",
+    "degree": "degree", "lor": "or", "vee": "or", "land": "and", "wedge": "and",
+    "bigcup": "cup", "bigcap": "cap", "backslash": "setminus",
     "smallsetminus": "setminus", "thickapprox": "approx", "simeq": "approx", "Longrightarrow":
     "Rightarrow", "implies": "Rightarrow", "rightarrow": "to", "dollar": "$", "arcosh": "arccosh",
-    "slash": "/", "textdegree": "degree", "sqrtsign": "sqrt", "emptyset": "emptyset", "R": "reals", "lg": "lg",
+    "slash": "/", "textdegree": "degree", "sqrtsign": "sqrt",
+    "R": "reals",
 }  # fmt: skip
 FUNCTIONS = {
-    "sin": "sin", "cos": "cos", "tan": "tan", "tg": "tan", "cot": "cot", "ctg": "cot", "sec": "sec",
+    "sin": "sin", "cos": "cos", "tan": "tan", "tg": "tan", "ctg": "cot", "sec": "sec",
     "csc": "csc", "cosec": "csc", "arcsin": "asin", "arccos": "acos", "arctan": "atan",
     "arctg": "atan", "arccot": "acot", "arcsec": "asec", "arccsc": "acsc", "asin": "asin",
     "acos": "acos", "atan": "atan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "coth": "coth",
@@ -94,8 +95,9 @@ FUNCTIONS = {
     "ceil": "ceil", "sgn": "sign", "sign": "sign", "Gamma": "gamma", "arg": "arg",
 }  # fmt: skip
 GREEK = frozenset(
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi rho sigma tau upsilon "
-    "phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega ell hbar".split()
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi rho sigma tau "
+    "upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega "
+    "ell hbar".split()
 )
 _WORD_COMMANDS = (
     {name: name for name in FUNCTIONS if name not in ("Gamma", "Re", "Im", "sign", "arg", "det")}
@@ -152,7 +154,6 @@ class _Scan:
             match = _SCANNER.match(self.text, start, end)
             if match is None:
                 raise Unreadable(f"nothing can be read at character {start}")
-            kind = match.lastgroup or ""
             start = match.end()
             if match["blank"]:
                 self.spaced = True
@@ -168,7 +169,6 @@ class _Scan:
                 self.word(match["word"], match.start())
             else:
                 self.sign(match[0], match.start())
-            del kind
 
     def based(self, match: re.Match[str]) -> int:
         name = match["base"] or match["base1"]
@@ -249,7 +249,7 @@ class _Scan:
         return after
 
     def wrapped(self, name: str, after: int, end: int) -> int:
-        """What stands in `\\text{…}` and its like, as words or as the maths it is."""
+        r"""What stands in `\text{…}` and its like, as words or as the maths it is."""
         while after < end and self.text[after] == " ":
             after += 1
         if after >= end or self.text[after] != "{":

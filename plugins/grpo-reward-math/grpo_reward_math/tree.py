@@ -76,7 +76,7 @@ class Series(Node):
 
 @dataclass(frozen=True, slots=True)
 class PlusMinus(Node):
-    """`term` with both signs; `sign` is -1 for `\\mp`."""
+    r"""`term` with both signs; `sign` is -1 for `\mp`."""
 
     term: Node
     sign: int
