@@ -10,10 +10,8 @@ import pytest
 
 from grpo_core import Completion, load_reward
 
-SOLUTIONS: list[str] = [
-    json.loads(line)["answer"]
-    for line in Path(__file__).with_name("gsm8k").joinpath("answers.jsonl").open(encoding="utf-8")
-]
+FILE = Path(__file__).parent / "gsm8k" / "answers.jsonl"
+SOLUTIONS: list[str] = [json.loads(line)["answer"] for line in FILE.read_text("utf-8").splitlines()]
 
 
 @pytest.fixture(scope="module")

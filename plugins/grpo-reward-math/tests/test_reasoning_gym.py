@@ -16,7 +16,7 @@ from grpo_core import Completion, load_reward
 
 ROWS: list[dict[str, str]] = [
     json.loads(line)
-    for line in Path(__file__).with_name("reasoning_gym.jsonl").open(encoding="utf-8")
+    for line in Path(__file__).with_name("reasoning_gym.jsonl").read_text("utf-8").splitlines()
 ]
 SETS = sorted({row["set"] for row in ROWS})
 
