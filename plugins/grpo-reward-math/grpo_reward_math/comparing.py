@@ -17,6 +17,8 @@ from .tree import Node
 __all__ = ["Verdict", "same"]
 
 _ENOUGH = 3
+# Letters that stand for integers where an expression rounds.
+_COUNTERS = frozenset("nmkjNMpqr")
 _MOST_INEXACT_ITEMS = 24
 
 
@@ -162,11 +164,24 @@ def split_unit(node: Node) -> tuple[Node, str]:
         last = node.factors[-1]
         return tree.Product((*node.factors[:-1], last.value)), last.unit
     if isinstance(node, tree.Product) and isinstance(node.factors[0], tree.Number):
-        letters = [f.name if isinstance(f, tree.Symbol) else "" for f in node.factors[1:]]
-        word = "".join(letters)
-        if all(letters) and (word in units.SINGLE or word in units.SHORT):
+        pieces = [_unit_piece(factor) for factor in node.factors[1:]]
+        word = "".join(pieces)
+        if all(pieces) and word in units.SHORT:
             return node.factors[0], units.canonical(word)
+        if all(piece[:1] in units.SINGLE for piece in pieces):
+            return node.factors[0], units.canonical(" ".join(pieces))
     return node, ""
+
+
+def _unit_piece(node: Node) -> str:
+    """A letter or its power as a piece of a unit: `m`, `s^-2`; "" if it can be none."""
+    match node:
+        case tree.Symbol(name) if len(name) == 1:
+            return name
+        case tree.Power(tree.Symbol(name), tree.Number(power)) if len(name) == 1:
+            return f"{name}^{power}"
+        case _:
+            return ""
 
 
 def _quantities(a: Node, g: Node, rules: Rules) -> Verdict:
@@ -343,6 +358,10 @@ def _assignments(node: Node) -> dict[str, Node] | None:
             if len(names) == len(values) and all(isinstance(n, tree.Symbol) for n in names):
                 return {n.name: v for n, v in zip(names, values, strict=True)}  # type: ignore[attr-defined]
             return None
+        case tree.Relation((*names, value), signs) if len(names) > 1 and set(signs) == {"="}:
+            if all(isinstance(n, tree.Symbol) for n in names):
+                return {n.name: value for n in names}  # type: ignore[attr-defined]
+            return None
         case tree.Listing(items, _):
             found: dict[str, Node] = {}
             for item in items:
@@ -515,7 +534,8 @@ def _unordered(a: Node, g: Node, rules: Rules) -> Verdict:
     exact_mine = [exact(item, rules) for item in mine]
     exact_other = [exact(item, rules) for item in other]
     if None not in exact_mine and None not in exact_other:
-        if isinstance(a, tree.SetOf) or isinstance(g, tree.SetOf):
+        single = len(mine) == 1 or len(other) == 1
+        if single or isinstance(a, tree.SetOf) or isinstance(g, tree.SetOf):
             equal = set(exact_mine) == set(exact_other)
         else:
             equal = sorted(exact_mine) == sorted(exact_other)  # type: ignore[type-var]
@@ -624,6 +644,11 @@ def _values(a: Node, g: Node, rules: Rules) -> Verdict:
     return Verdict(equal, "equal at two precisions" if equal else "different as numbers")
 
 
+def _has_steps(node: Node) -> bool:
+    steps = isinstance(node, tree.Call) and node.name in ("floor", "ceil", "mod")
+    return steps or any(map(_has_steps, tree.children(node)))
+
+
 def _functions(a: Node, g: Node, names: frozenset[str], rules: Rules) -> Verdict:
     draw = random.Random(len(names))
     try:
@@ -636,7 +661,10 @@ def _functions(a: Node, g: Node, names: frozenset[str], rules: Rules) -> Verdict
         pass
     comparison = Comparison(a, g, rules)
     tested = 0
-    for values in points(names, ",".join(sorted(names))):
+    found = points(names, ",".join(sorted(names)))
+    if names <= _COUNTERS and (_has_steps(a) or _has_steps(g)):
+        found = [p for p in found if all(v.denominator == 1 for v in p.values())]
+    for values in found:
         try:
             equal = comparison.equal(values)
         except Undefined:

@@ -357,5 +357,5 @@ def points(names: frozenset[str], seed: str) -> list[dict[str, Fraction]]:
     found += [{n: draw.choice((-1, 1)) * between(0.1, 3) for n in ordered} for _ in range(2)]
     for low, high in ((0.01, 1), (2, 6), (5, 30), (30, 300)):
         found.append({name: between(low, high) for name in ordered})
-    found += [{n: Fraction(draw.randint(low, low + 4)) for n in ordered} for low in (2, 3, 5)]
+    found += [{n: Fraction(draw.randint(low, low + 4)) for n in ordered} for low in (2, 3, 5, 8)]
     return found

@@ -101,6 +101,8 @@ class _Parser:
             items.append(self.statement())
         if len(items) == 1:
             return items[0]
+        if joiner == "and" and _is_compound(items):
+            return tree.Group("", "", tuple(items))
         return tree.Listing(tuple(items), joiner)
 
     def statement(self) -> Node:
@@ -130,7 +132,16 @@ class _Parser:
         if sign < 0:
             value = tree.negative(value)
         named = units.canonical(currency + " " + unit) if currency or unit else ""
-        return tree.Quantity(value, named) if named else value
+        if not named:
+            return value
+        first = tree.Quantity(value, named)
+        if self.token.kind == "num":  # 2 hours 30 minutes
+            rest = self.measured()
+            others = rest.items if isinstance(rest, tree.Group) else (rest,)
+            if _is_compound([first, *others]):
+                return tree.Group("", "", (first, *others))
+            raise Unreadable("a number after a unit")
+        return first
 
     def unit(self) -> str:
         pieces: list[str] = []
@@ -140,7 +151,7 @@ class _Parser:
                 pieces.append(self.take().text)
             elif token.text in ("$", "€", "£", "¥", "¢", "₹") and token.kind == "op":
                 pieces.append(self.take().text)
-            elif self.at("frac") and self.ahead(2).kind == "text":
+            elif self.at("frac") and self.ahead().text == "{" and self.ahead(2).kind == "text":
                 self.take()
                 for joint in ("", "/"):
                     pieces.append(joint)
@@ -253,7 +264,7 @@ class _Parser:
             return token.text in ("(", "{", "[", "\\{")
         if token.kind != "cmd":
             return False
-        if token.text == "frac" and self.ahead(2).kind == "text":
+        if token.text == "frac" and self.ahead().text == "{" and self.ahead(2).kind == "text":
             return False
         return token.text in _ATOMS or token.text in FUNCTIONS or token.text in GREEK
 
@@ -321,6 +332,9 @@ class _Parser:
             elif self.at("degree"):
                 self.take()
                 node = tree.Quantity(node, "degree")
+            elif self.at("^") and self.ahead(2).text in ("th", "st", "nd", "rd"):
+                for _ in range(4):
+                    self.take()
             elif self.at("^") and self.is_degree():
                 node = self.degrees(node)
             elif self.at("_") and isinstance(node, Number):
@@ -427,6 +441,11 @@ class _Parser:
     def symbol(self, name: str) -> Node:
         if name in ("e", "i") and name not in self.bound and not self.at("_"):
             return tree.Constant(name)
+        if name == "C" and self.at("(") and self.ahead(2).text == ",":
+            pair = self.atom()
+            if isinstance(pair, tree.Group) and len(pair.items) == 2:
+                return tree.Call("binom", pair.items)
+            raise Unreadable("C of two numbers was expected")
         if self.at("_"):
             self.take()
             start = self.index
@@ -742,6 +761,12 @@ class _Parser:
             name += self.take().text
         self.take()
         return name
+
+
+def _is_compound(items: list[Node]) -> bool:
+    """Whether these are parts of one measure: `5 feet` and `6 inches`."""
+    found = [item.unit for item in items if isinstance(item, tree.Quantity)]
+    return len(found) == len(items) == len(set(found))
 
 
 def _both(first: Node, second: Node) -> Node:

@@ -24,6 +24,7 @@ _LETTER = re.compile(
     r"\s*\}?(?:\*\*)?(?:[\s:.]|\\[,;:! ]|\\quad|\\qquad|~)*(?P<rest>.*)$",
     re.IGNORECASE | re.DOTALL,
 )
+_LEADING_SIGN = re.compile(r"^\s*(?:=|\\approx(?![A-Za-z])|\\simeq(?![A-Za-z])|:)\s*")
 _WRAPPED_TEXT = re.compile(
     r"^\s*\\(?:text|textbf|textit|textrm|mathrm|mathbf|mbox|operatorname)\s*\{([^{}\\$]*)\}\s*$"
 )
@@ -70,7 +71,7 @@ def read(text: str, rules: Rules) -> Reading:
         return Reading(text, tree.Number(Fraction(stripped)), "number")
     if len(stripped) > rules.max_chars:
         raise LimitHit(f"an answer of more than {rules.max_chars} characters")
-    plain = normal(stripped)
+    plain = _LEADING_SIGN.sub("", normal(stripped))
     if not plain:
         raise Unreadable("the answer is empty")
     node = _read(plain, rules)

@@ -31,7 +31,7 @@ class Token(NamedTuple):
 
 
 _BLANK = r"\\[,;:! >]|\\(?:quad|qquad|enspace|thinspace|medspace|hfill|hspace)(?![A-Za-z])|[\s~]"
-_GROUP = r"(?:\\[,;! ]|\{,\\?!?\}|,\\!|[ ~])"
+_GROUP = r"(?:\\[,;! ]|\{,\\?!?\}|,\\!\s?|[ ~])"
 _WORDS_OF_BASES = {
     "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
     "ten": 10, "twelve": 12, "sixteen": 16,
@@ -84,7 +84,7 @@ _RENAMED = {
     "R": "reals",
 }  # fmt: skip
 FUNCTIONS = {
-    "sin": "sin", "cos": "cos", "tan": "tan", "tg": "tan", "ctg": "cot", "sec": "sec",
+    "sin": "sin", "cos": "cos", "tan": "tan", "tg": "tan", "cot": "cot", "ctg": "cot", "sec": "sec",
     "csc": "csc", "cosec": "csc", "arcsin": "asin", "arccos": "acos", "arctan": "atan",
     "arctg": "atan", "arccot": "acot", "arcsec": "asec", "arccsc": "acsc", "asin": "asin",
     "acos": "acos", "atan": "atan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "coth": "coth",
@@ -111,7 +111,11 @@ _WORD_COMMANDS = (
     }
 )  # fmt: skip
 _PREFIXES = tuple(sorted(("sin", "cos", "tan", "cot", "sec", "csc", "ln", "log", "sqrt", "pi")))
-_JOINERS = {"and": "and", "or": "or", "&": "and", ",and": "and", ", and": "and", ", or": "or"}
+_SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9}
+_SCALES["trillion"] = 10**12
+_ORDINALS = {"st", "nd", "rd", "th"}
+_LONE_UNITS = frozenset("msghLNJWV")
+_DRESSING = re.compile(r"\\[,;: ]|~|\\(?:text|mathrm|quad)(?![A-Za-z])")
 _SEPARATOR = re.compile(r"^[\s,]*(and|or)[\s,]*$", re.IGNORECASE)
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _VALUE_ENDS = {")", "]", "}", "!", "'", "|"}
@@ -119,6 +123,7 @@ _VALUE_ENDS = {")", "]", "}", "!", "'", "|"}
 
 def tokens(text: str, rules: Rules) -> list[Token]:
     """The tokens of normal `text`, an "end" last."""
+    text = text.replace("{:}", ":")
     scan = _Scan(text, rules)
     scan.run(0, len(text))
     scan.found.append(Token("end", "", None, False, len(text)))
@@ -260,7 +265,9 @@ class _Scan:
         body = self.text[after + 1 : last]
         stripped = body.strip()
         joiner = _SEPARATOR.match(body)
-        if joiner:
+        if stripped.lower() in _SCALES and self.after_value():
+            self.word(stripped, after)
+        elif joiner:
             self.add("sep", joiner[1].lower(), after)
         elif stripped in ("e", "i", "d") and name in ("mathrm", "rm", "operatorname", "text"):
             self.add("sym", stripped, after)
@@ -268,7 +275,8 @@ class _Scan:
             self.add("cmd", stripped, after)
         elif self.is_words(stripped, name):
             self.spaced = self.spaced or body != stripped
-            self.add("text", re.sub(r"\\[,; ]|~|\s+|\\(?:text|mathrm)", " ", stripped), after)
+            plain = _DRESSING.sub(" ", stripped.replace("\\cdot", "*"))
+            self.add("text", " ".join(plain.split()), after)
         else:
             self.nesting += 1
             if self.nesting > self.rules.max_depth:
@@ -279,7 +287,7 @@ class _Scan:
 
     def is_words(self, body: str, name: str) -> bool:
         measured = self.after_value() or any(t.kind == "text" for t in self.found[-5:])
-        if measured and (body.rstrip(".") in units.SINGLE or body in ("€", "£", "¢")):
+        if measured and (body in ("€", "£", "¢") or units.is_formula(body)):
             return True
         if "\\frac" in body or "\\sqrt" in body or "$" in body or "=" in body:
             return False
@@ -290,8 +298,16 @@ class _Scan:
 
     def word(self, word: str, start: int) -> None:
         lowered = word.lower()
+        last = self.found[-1] if self.found else None
         if lowered in ("and", "or"):
             self.add("sep", lowered, start)
+        elif lowered in _ORDINALS and last and last.kind == "num" and not self.spaced:
+            return
+        elif lowered in _ORDINALS and last and last.text == "{":
+            self.add("text", lowered, start)
+        elif lowered in _SCALES and self.after_value():
+            self.add("op", "*", start)
+            self.add("num", str(_SCALES[lowered]), start, Fraction(_SCALES[lowered]))
         elif len(word) == 1:
             self.letter(word, start)
         elif "." in word:
@@ -300,7 +316,7 @@ class _Scan:
             self.add("text", word, start)
         elif word in _WORD_COMMANDS:
             self.add("cmd", _WORD_COMMANDS[word], start)
-        elif self.spaced and self.found and self.found[-1].kind == "text":
+        elif self.spaced and last and last.kind == "text":
             self.add("text", word, start)
         elif word in GREEK:
             self.add("cmd", word, start)
@@ -319,8 +335,19 @@ class _Scan:
         ahead = self.text[start + 1 : start + 4].lstrip()
         if letter == "U" and self.after_value() and ahead[:1] in ("(", "[", "{", "\\"):
             self.add("cmd", "cup", start)
+        elif letter in units.SINGLE and self.spaced and self.is_unit(letter, start):
+            self.add("text", letter, start)
         else:
             self.add("sym", letter, start)
+
+    def is_unit(self, letter: str, start: int) -> bool:
+        """Whether a letter after a blank is a unit: in `6 m` and `8 m/s`, not in `6m`."""
+        if self.found and self.found[-1].kind == "text":
+            return True
+        rest = self.text[start:]
+        plain = len(self.found) == 1 or "/" in rest
+        known = plain and letter in _LONE_UNITS and self.after_value()
+        return known and units.is_formula(rest)
 
     def sign(self, sign: str, start: int, *, escaped: bool = False) -> None:
         if sign in ("(", "["):

@@ -21,7 +21,7 @@ _TABLE = {
     "$": "dollar usd buck", "€": "euro eur", "£": "gbp", "¥": "yen yuan",
     "cent": "¢ penny pennies", "rupee": "₹ rs", "unit": "", "person": "people", "child": "children",
     "man": "men", "woman": "women", "mouse": "mice", "hectare": "ha", "acre": "", "way": "",
-    "am": "a.m.", "pm": "p.m.", "mph": "", "kph": "kmph", "dozen": "",
+    "am": "a.m. a.m", "pm": "p.m. p.m", "mph": "", "kph": "kmph", "dozen": "",
 }  # fmt: skip
 _SQUARED = {"square", "sq", "squared"}
 _CUBED = {"cubic", "cu", "cubed"}
@@ -46,12 +46,21 @@ SHORT = frozenset(
     "mph kph deg am pm cc usd".split()
 )
 SINGLE = frozenset("m g s h L N J W V A K C t l T".split())
+_FORMULA = re.compile(r"^(?:[A-Za-z/*^{}\d\s.()~-]|\\cdot(?![A-Za-z])|\\[,; ])+$")
 _PIECE = re.compile(r"[A-Za-z.'’-]+|[$€£¥¢₹]|\^\{?\s*(-?\d)\s*\}?|[/*·()]|\S")
 
 
 def is_word(word: str) -> bool:
     """Whether `word` is the spelling of a unit of more than one letter."""
     return len(word) > 1 and _name(word) is not None
+
+
+def is_formula(body: str) -> bool:
+    """Whether `body` is made of known units alone, single letters among them: `m/s^2`."""
+    if not _FORMULA.match(body):
+        return False
+    words = re.findall(r"[A-Za-z]+", body.replace(r"\cdot", "*"))
+    return bool(words) and all(w in SINGLE or (len(w) > 1 and _name(w)) for w in words)
 
 
 def _name(word: str) -> str | None:
