@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -16,7 +17,13 @@ from .tree import Node
 
 __all__ = ["Verdict", "same"]
 
-_ENOUGH = 3
+_ENOUGH = 4
+# What counts of a text: words, and numbers with the signs inside them.
+_WORDS = re.compile(r"-?\d+(?:[./:,]\d+)*%?|[^\W\d_]+")
+_SCALARS = (
+    tree.Number, tree.Constant, tree.Symbol, tree.Sum, tree.Product, tree.Power, tree.Call,
+    tree.Quantity, tree.Percent, tree.Series,
+)  # fmt: skip
 # Letters that stand for integers where an expression rounds.
 _COUNTERS = frozenset("nmkjNMpqr")
 _MOST_INEXACT_ITEMS = 24
@@ -87,6 +94,10 @@ def _letters(a: Node, g: Node, rules: Rules) -> Verdict:
     other_side = g if isinstance(a, tree.Letter) else a
     if rests[0] is not None:
         return compare(rests[0], other_side, rules)
+    if isinstance(other_side, _SCALARS):
+        letter = a if isinstance(a, tree.Letter) else g
+        assert isinstance(letter, tree.Letter)
+        return compare(tree.Symbol(letter.letter), other_side, rules)
     return Verdict(False, f"an option letter is not a {kind(other_side)}")
 
 
@@ -104,7 +115,7 @@ def _texts(a: Node, g: Node, rules: Rules) -> Verdict:
     if isinstance(a, tree.Text) and isinstance(g, tree.Text):
         if _plain(a.text, rules) == _plain(g.text, rules):
             return Verdict(True, "the same words")
-        if a.product and g.product and set(a.text) == set(g.text) and a.text.islower():
+        if a.product and g.product and {a.text, g.text}.isdisjoint(("no", "on")):
             return compare(a.product, g.product, rules)
         return Verdict(False, "other words")
     text, other = (a, g) if isinstance(a, tree.Text) else (g, a)
@@ -117,8 +128,7 @@ def _texts(a: Node, g: Node, rules: Rules) -> Verdict:
 
 
 def _plain(text: str, rules: Rules) -> str:
-    words = "".join(c if c.isalnum() else " " for c in text.replace("'", "")).split()
-    joined = " ".join(words)
+    joined = " ".join(_WORDS.findall(text.replace("'", "")))
     return joined.casefold() if rules.ignore_case else joined
 
 
@@ -266,7 +276,7 @@ def _ratios(a: Node, g: Node, rules: Rules) -> Verdict:
 
 
 def _structures(a: Node, g: Node, rules: Rules) -> Verdict:
-    if a == g and not isinstance(a, tree.Relation):
+    if a == g:
         return Verdict(True, "the same expression")
     a, g = _spread(a), _spread(g)
     names_a, names_g = _assignments(a), _assignments(g)
@@ -490,14 +500,10 @@ def _chains(a: tree.Relation, g: tree.Relation, rules: Rules) -> Verdict:
 
 def _zero_form(node: tree.Relation) -> Node | None:
     """The left side minus the right one, None where a side is no single value."""
-    scalar = (
-        tree.Number, tree.Constant, tree.Symbol, tree.Sum, tree.Product, tree.Power, tree.Call,
-        tree.Quantity, tree.Percent, tree.Series,
-    )  # fmt: skip
     left, right = node.terms
     if node.signs[0] not in ("=", "<", ">", "<=", ">=", "!="):
         return None
-    if not (isinstance(left, scalar) and isinstance(right, scalar)):
+    if not (isinstance(left, _SCALARS) and isinstance(right, _SCALARS)):
         return None
     return tree.Sum((left, tree.negative(right)))
 
@@ -505,6 +511,8 @@ def _zero_form(node: tree.Relation) -> Node | None:
 def _multiples(a: Node, g: Node, rules: Rules, *, positive: bool) -> Verdict:
     """Whether one side is the other times a constant that is not zero."""
     names = tree.symbols(a) | tree.symbols(g)
+    if not names:
+        return Verdict(False, "an equation that always or never holds")
     ratios = []
     comparison = Comparison(a, g, rules)
     for point in points(names, repr((sorted(names), positive))):

@@ -211,7 +211,7 @@ class _Exact:
             term = self.of(node.body)
             total = total + term if node.kind == "sum" else total * term
             self.check(total)
-        del self.point[node.variable]
+        self.point.pop(node.variable, None)
         if outer is not None:
             self.point[node.variable] = outer
         return total

@@ -354,7 +354,9 @@ def points(names: frozenset[str], seed: str) -> list[dict[str, Fraction]]:
     for low, high in ((0.1, 1), (1, 3)):
         found.append({name: between(low, high) for name in ordered})
     found.append({name: -between(0.1, 2) for name in ordered})
-    found += [{n: draw.choice((-1, 1)) * between(0.1, 3) for n in ordered} for _ in range(2)]
+    for first in (0, 1):
+        signs = ((-1) ** (first + index) for index in range(len(ordered)))
+        found.append({n: s * between(0.1, 3) for n, s in zip(ordered, signs, strict=True)})
     for low, high in ((0.01, 1), (2, 6), (5, 30), (30, 300)):
         found.append({name: between(low, high) for name in ordered})
     found += [{n: Fraction(draw.randint(low, low + 4)) for n in ordered} for low in (2, 3, 5, 8)]

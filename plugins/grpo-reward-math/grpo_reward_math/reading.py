@@ -16,13 +16,13 @@ from .tree import Node
 __all__ = ["LimitHit", "Reading", "Unreadable", "read"]
 
 _PLAIN_NUMBER = re.compile(r"[+-]?(?:\d{1,18}|\d{1,15}\.\d{1,15})$", re.ASCII)
+_BREAK = r"(?:[\s:.~]|\\[,;:! ]|\\q?quad(?![A-Za-z]))"
+_OPENING = r"(?:\\(?:text(?:bf|rm|sf|it)?|math(?:bf|rm))\s*\{\s*|\*\*)"
 _LETTER = re.compile(
-    r"(?:\\text(?:bf|rm|sf|it)?\s*\{\s*|\\mathbf\s*\{\s*|\\mathrm\s*\{\s*|\*\*)?"
-    r"(?:(?:option|choice)\s+)?"
-    r"(?:\(\s*(?P<a>[A-Za-z])\s*\)|\[\s*(?P<f>[A-Z])\s*\]|(?P<b>[A-J])(?=\s*[.):]\s|\s*[.):]?\s*\}?\s*$)\s*[.):]?"
-    r"|\\text(?:bf|rm)?\s*\{\s*\(?(?P<c>[A-J])\)?\s*\})"
-    r"\s*\}?(?:\*\*)?(?:[\s:.]|\\[,;:! ]|\\quad|\\qquad|~)*(?P<rest>.*)$",
-    re.IGNORECASE | re.DOTALL,
+    rf"(?P<wrap>{_OPENING})?(?P<name>(?:option|choice|answer)\s*:?\s+)?"
+    r"(?:\(\s*(?P<round>[A-Ja-j])\s*\)|(?P<bare>[A-J])\s*[.):](?=\W|$)|(?P<alone>[A-J])(?=\s*(?:\}|\*|$)))"
+    rf"(?(wrap)\s*(?:\}}|\*\*))(?P<gap>{_BREAK}*)(?P<rest>.*)$",
+    re.DOTALL | re.IGNORECASE,
 )
 _LEADING_SIGN = re.compile(r"^\s*(?:=|\\approx(?![A-Za-z])|\\simeq(?![A-Za-z])|:)\s*")
 _WRAPPED_TEXT = re.compile(
@@ -99,8 +99,9 @@ def _read(plain: str, rules: Rules) -> Node:
     words = _words(plain)
     if words is not None:
         return words
+    wrapped = _WRAPPED_TEXT.match(plain)
     try:
-        return parse(plain, rules)
+        return parse(wrapped[1] if wrapped else plain, rules)
     except Unreadable as problem:
         return _otherwise(plain, problem)
 
@@ -109,18 +110,20 @@ def _letter(plain: str, rules: Rules) -> Node | None:
     match = _LETTER.match(plain)
     if match is None:
         return None
-    letter = match["a"] or match["b"] or match["c"] or match["f"]
-    rest = match["rest"].strip().rstrip("}").strip() if match["rest"] else ""
+    letter = match["round"] or match["bare"] or match["alone"]
+    rest = match["rest"].strip()
+    marked = match["wrap"] or match["name"]
     if not rest:
-        return tree.Letter(letter, None)
-    if match["b"] and match["b"].islower():
+        plain_symbol = letter.islower() and not (match["round"] or match["name"])
+        return None if plain_symbol else tree.Letter(letter, None)
+    if letter.islower() or rest[0] in "+-*/^=<>_!,'|" or not (marked or match["gap"]):
         return None
-    if match["a"] and (match["a"].islower() or rest[0] in "+-*/^=<>_!,'") and "\\text" not in plain:
+    if match["alone"] and not marked:
         return None
     try:
         return tree.Letter(letter, _read(normal(rest), rules))
     except Unreadable:
-        return tree.Letter(letter, tree.Text(rest)) if match["a"] or match["c"] else None
+        return tree.Letter(letter, tree.Text(rest))
 
 
 def _words(plain: str) -> Node | None:
