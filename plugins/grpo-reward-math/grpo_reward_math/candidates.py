@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+# Marks of one kind that are looked at, from the end; more are no answer anyway.
+MAX_FOUND = 200
+
 
 @dataclass(frozen=True)
 class ExtractOptions:

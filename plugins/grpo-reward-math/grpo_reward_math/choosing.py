@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from grpo_reward_math.candidates import Candidate, Extraction, ExtractOptions, Found
+from grpo_reward_math.candidates import MAX_FOUND, Candidate, Extraction, ExtractOptions, Found
 from grpo_reward_math.endings import NUMBER
 from grpo_reward_math.phrases import (
     CORRECTED_TO,
@@ -24,8 +24,6 @@ from grpo_reward_math.spans import answer_at
 
 # Of the text between two answers this much at both ends is looked at.
 _WINDOW = 2000
-# Candidates that are looked at, from the end; more are no answer anyway.
-_MAX_FOUND = 200
 # What stands between the parts of one answer: "\boxed{9} and \boxed{40}".
 _JOIN = re.compile(
     r"[\s$*_.,;&]*(?:\\\)|\\\]|\\\[|\\\()?[\s$*_]*(?:,|;|and|,\s*and|&)?[\s$*_]*"
@@ -45,7 +43,7 @@ def decided(tier: str, text: str, found: Sequence[Found], options: ExtractOption
     corrections = _corrections(options.corrections)
     offered: list[Found] = []
     reason = ""
-    for one in found[-_MAX_FOUND:]:
+    for one in found[-MAX_FOUND:]:
         gap = _gap(text, offered[-1].end if offered else max(0, one.start - 80), one.start)
         if offered and NOT_BEFORE.search(gap[-40:]):
             continue

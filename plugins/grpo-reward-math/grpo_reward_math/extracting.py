@@ -7,7 +7,14 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from grpo_reward_math.boxes import boxes_of
-from grpo_reward_math.candidates import Candidate, Extraction, ExtractOptions, Found, Tier
+from grpo_reward_math.candidates import (
+    MAX_FOUND,
+    Candidate,
+    Extraction,
+    ExtractOptions,
+    Found,
+    Tier,
+)
 from grpo_reward_math.choosing import decided
 from grpo_reward_math.endings import conclusion, last_number, whole
 from grpo_reward_math.marks import behind_hashes, behind_phrases, in_boxes, is_placeholder
@@ -90,24 +97,23 @@ def _tag_pattern(tags: tuple[str, ...]) -> re.Pattern[str]:
 def _in_tags(text: str, options: ExtractOptions, ended: bool) -> Tier:
     if not options.tags or "<" not in text:
         return Tier(())
-    found: list[Found] = []
+    spans: list[tuple[int, int, int, int]] = []
     opened: tuple[str, int, int] | None = None
-    empty = ""
     for tag in _tag_pattern(options.tags).finditer(text):
         if _MENTION.match(text, tag.end()):
             continue
         if not tag.group(1):
             opened = tag.group(2).lower(), tag.start(), tag.end()
         elif opened is not None and opened[0] == tag.group(2).lower():
-            held = _held(text, opened[1], opened[2], tag.start(), tag.end(), options)
-            empty = empty if held else "the answer tag is empty"
-            found += held
+            spans.append((opened[1], opened[2], tag.start(), tag.end()))
             opened = None
-    if opened is None or not text[opened[2] :].strip():
-        return Tier(found, -1, "" if found else empty)
-    if not ended:
+    if opened is not None and ended:
+        spans.append((opened[1], opened[2], len(text), len(text)))
+    held = [_held(text, *span, options) for span in spans[-MAX_FOUND:]]
+    found = [one for each in held for one in each]
+    if opened is not None and not ended and text[opened[2] :].strip():
         return Tier(found, opened[1], f"<{opened[0]}> is never closed")
-    return Tier([*found, *_held(text, opened[1], opened[2], len(text), len(text), options)])
+    return Tier(found, -1, "the answer tag is empty" if held and not found else "")
 
 
 def _held(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from grpo_reward_math.boxes import boxes_of, unboxed
-from grpo_reward_math.candidates import Found, Tier
+from grpo_reward_math.candidates import MAX_FOUND, Found, Tier
 from grpo_reward_math.phrases import (
     ANSWER_IS,
     HEADING,
@@ -30,7 +30,7 @@ def in_boxes(text: str) -> Tier:
     boxes = boxes_of(text)
     found = [
         Found(box.start, box.end, unboxed(box.text))
-        for box in boxes.closed
+        for box in boxes.closed[-MAX_FOUND:]
         if box.text.strip() and not is_placeholder(box.text)
     ]
     if boxes.cut_off >= 0:
@@ -44,8 +44,8 @@ def behind_hashes(text: str) -> list[Found]:
         return []
     found = []
     whole = len(text.rstrip())
-    for line in _HASHES.finditer(text):
-        content = line.group(1).strip().strip("*_ ")
+    for line in list(_HASHES.finditer(text))[-MAX_FOUND:]:
+        content = line.group(1).strip().strip("*_# ")
         if _NUMBERED.match(content) or not content:
             continue  # a heading: "#### 1. First step"
         span = answer_at(content, 0)
@@ -62,7 +62,7 @@ def behind_phrases(text: str, own: Sequence[str], *, of_words: bool = False) -> 
     """What phrases lead to: numbers, mathematics and options, or words if they are asked for."""
     found: list[Found] = []
     n_marks = 0
-    for start, end, is_final in _phrases(text, own):
+    for start, end, is_final in list(_phrases(text, own))[-MAX_FOUND:]:
         n_marks += 1
         if SUPPOSED.search(text, max(0, start - 40), start):
             continue

@@ -52,8 +52,14 @@ class Span(NamedTuple):
     is_strong: bool
 
 
-def answer_at(text: str, at: int) -> Span | None:
-    """The answer that begins behind a place, past markup; None if there is none."""
+def answer_at(text: str, at: int, *, in_sentences: bool = True) -> Span | None:
+    """The answer that begins behind a place, past markup; None if there is none.
+
+    Args:
+        text: The text.
+        at: The place.
+        in_sentences: True if there may be a sentence, whose answer is looked for.
+    """
     at = _begin(text, at)
     if NEGATED.match(text, at):
         stop = _sentence_end(text, at)
@@ -63,7 +69,7 @@ def answer_at(text: str, at: int) -> Span | None:
         at = _begin(text, instead.end())
     if found := _math_at(text, at):
         return found
-    return _plain_at(text, at)
+    return _plain_at(text, at, in_sentences)
 
 
 def _begin(text: str, at: int) -> int:
@@ -136,18 +142,18 @@ def in_sentence(text: str) -> Span | None:
     """
     if not _SENTENCE.match(text):
         return None
-    for link in reversed(list(_IS.finditer(text))):
-        found = answer_at(text, link.end())
+    for link in reversed(list(_IS.finditer(text))[-3:]):
+        found = answer_at(text, link.end(), in_sentences=False)
         if found is not None and found.is_strong:
             return found
     numbers = list(_NUMBER.finditer(text))
     if len(numbers) == 1 and len(text.split()) <= _MAX_SENTENCE:
-        found = answer_at(text, numbers[0].start())
+        found = answer_at(text, numbers[0].start(), in_sentences=False)
         return found._replace(is_strong=False) if found else None
     return None
 
 
-def _plain_at(text: str, at: int) -> Span | None:
+def _plain_at(text: str, at: int, in_sentences: bool) -> Span | None:
     stop = _sentence_end(text, at)
     if text.startswith("?", stop):
         return None
@@ -158,7 +164,7 @@ def _plain_at(text: str, at: int) -> Span | None:
     elif explained := EXPLAINS.search(content):
         content = content[: explained.start()]
     stop = at + len(content)
-    if not is_strong and (inner := in_sentence(content)):
+    if in_sentences and not is_strong and (inner := in_sentence(content)):
         return Span(at + inner.start, at + inner.end, inner.text, inner.is_strong)
     content = content.replace("**", "").replace("`", "").strip(" \t*_:\"“”'’,")
     if not content or PLACEHOLDER.fullmatch(content):
