@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from . import tree
-from .cursor import Cursor
-from .failures import LimitHit, Unreadable
-from .tree import Node, Number
+from grpo_reward_math import tree
+from grpo_reward_math.cursor import Cursor
+from grpo_reward_math.failures import LimitHit, Unreadable
+from grpo_reward_math.tree import Node, Number
 
 
 class Atoms(Cursor):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from . import tree
-from .failures import LimitHit, Unreadable
-from .products import Products
-from .tokens import FUNCTIONS, GREEK
-from .tree import Node, Number
+from grpo_reward_math import tree
+from grpo_reward_math.failures import LimitHit, Unreadable
+from grpo_reward_math.products import Products
+from grpo_reward_math.tokens import FUNCTIONS, GREEK
+from grpo_reward_math.tree import Node, Number
 
 _INVERSES = {
     "sin": "asin", "cos": "acos", "tan": "atan", "cot": "acot", "sec": "asec", "csc": "acsc",

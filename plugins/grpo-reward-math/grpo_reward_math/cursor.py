@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from .failures import LimitHit, Unreadable
-from .rules import Rules
-from .tokens import Token
-from .tree import Node
+from grpo_reward_math.failures import LimitHit, Unreadable
+from grpo_reward_math.rules import Rules
+from grpo_reward_math.tokens import Token
+from grpo_reward_math.tree import Node
 
 
 class Cursor(ABC):

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from .failures import LimitHit
-from .rules import Rules
-from .tree import (
+from grpo_reward_math.failures import LimitHit
+from grpo_reward_math.rules import Rules
+from grpo_reward_math.tree import (
     Call,
     Matrix,
     Node,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .failures import LimitHit, Unreadable
+from grpo_reward_math.failures import LimitHit, Unreadable
 
 _COMMANDS = re.compile(r"\\(?:int|lim|sum|prod|frac\s*\{\s*d)(?![A-Za-z])")
 MAX_CHARS = 200
@@ -60,8 +60,8 @@ def same(first: str, second: str) -> bool:
 
 def equals_tree(found: Any, other: Any) -> bool:
     """Whether the sympy value `found` is that of a tree without free symbols."""
-    from .numeric import Undefined, Values, context
-    from .rules import Rules
+    from grpo_reward_math.numeric import Undefined, Values, context
+    from grpo_reward_math.rules import Rules
 
     try:
         mine = Values(Rules(), 30, {}, complex_roots=True).of(other)

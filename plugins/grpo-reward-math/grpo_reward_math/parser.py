@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from . import tree, units
-from .commands import Commands
-from .failures import Unreadable
-from .rules import Rules
-from .tokens import tokens
-from .tree import Node
+from grpo_reward_math import tree, units
+from grpo_reward_math.commands import Commands
+from grpo_reward_math.failures import Unreadable
+from grpo_reward_math.rules import Rules
+from grpo_reward_math.tokens import tokens
+from grpo_reward_math.tree import Node
 
 RELATIONS = {"=": "=", "<": "<", ">": ">", "le": "<=", "ge": ">=", "ne": "!=", "in": "in"}
 RELATIONS |= {"equiv": "=", "approx": "~", "notin": "notin", "to": "->", "sim": "~", "≈": "~"}

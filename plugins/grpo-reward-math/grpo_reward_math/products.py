@@ -5,10 +5,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from fractions import Fraction
 
-from . import tree
-from .atoms import Atoms
-from .failures import Unreadable
-from .tree import Node, Number
+from grpo_reward_math import tree
+from grpo_reward_math.atoms import Atoms
+from grpo_reward_math.failures import Unreadable
+from grpo_reward_math.tree import Node, Number
 
 
 class Products(Atoms):

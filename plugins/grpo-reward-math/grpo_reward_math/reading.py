@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from . import tree
-from .failures import LimitHit, Unreadable
-from .normal import normal
-from .parser import parse
-from .rules import Rules
-from .tree import Node
+from grpo_reward_math import tree
+from grpo_reward_math.failures import LimitHit, Unreadable
+from grpo_reward_math.normal import normal
+from grpo_reward_math.parser import parse
+from grpo_reward_math.rules import Rules
+from grpo_reward_math.tree import Node
 
 __all__ = ["LimitHit", "Reading", "Unreadable", "read"]
 
@@ -163,7 +163,7 @@ def _otherwise(plain: str, problem: Unreadable) -> Node:
     body = wrapped[1].strip() if wrapped else plain
     if _PLAIN_WORDS.match(body) and _WORD.search(body):
         return tree.Text(" ".join(body.split()))
-    from . import fallback
+    from grpo_reward_math import fallback
 
     if fallback.may_read(plain):
         return tree.Foreign(plain)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from . import tree
-from .exact import exact
-from .failures import LimitHit
-from .numeric import Undefined, Values
-from .rules import Rules
-from .tree import Constant, Node
+from grpo_reward_math import tree
+from grpo_reward_math.exact import exact
+from grpo_reward_math.failures import LimitHit
+from grpo_reward_math.numeric import Undefined, Values
+from grpo_reward_math.rules import Rules
+from grpo_reward_math.tree import Constant, Node
 
 _INFINITY = Constant("infinity")
 _MINUS_INFINITY = tree.negative(_INFINITY)

@@ -6,10 +6,10 @@ import re
 from fractions import Fraction
 from typing import NamedTuple
 
-from . import units
-from .failures import LimitHit, Unreadable
-from .normal import closing
-from .rules import Rules
+from grpo_reward_math import units
+from grpo_reward_math.failures import LimitHit, Unreadable
+from grpo_reward_math.normal import closing
+from grpo_reward_math.rules import Rules
 
 
 class Token(NamedTuple):
