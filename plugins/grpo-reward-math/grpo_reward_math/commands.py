@@ -42,7 +42,10 @@ class Commands(Products):
         handler = _ATOMS.get(name)
         if handler is None:
             raise Unreadable(f"\\{name} is not known here")
-        return handler(self)
+        self.deeper()
+        node = handler(self)
+        self.depth -= 1
+        return node
 
     def fraction(self) -> Node:
         r"""Arguments of `\frac`."""

@@ -6,7 +6,7 @@ import re
 
 from grpo_reward_math import fallback, regions, tree
 from grpo_reward_math.equations import SCALARS, assignments, values_of
-from grpo_reward_math.failures import Unreadable
+from grpo_reward_math.failures import LimitHit, Unreadable
 from grpo_reward_math.measures import Measures, has_unit, split_unit
 from grpo_reward_math.reading import Reading, kind
 from grpo_reward_math.rules import Rules
@@ -26,7 +26,10 @@ def same(answer: Reading, gold: Reading, rules: Rules) -> Verdict:
     Raises:
         LimitHit: A value is too large to be computed.
     """
-    return _Comparing(rules).compare(answer.tree, gold.tree)
+    try:
+        return _Comparing(rules).compare(answer.tree, gold.tree)
+    except RecursionError:  # the caller's own stack is deep already
+        raise LimitHit("nesting deeper than the stack allows") from None
 
 
 class _Comparing(Measures):

@@ -74,7 +74,10 @@ def read(text: str, rules: Rules) -> Reading:
     plain = _LEADING_SIGN.sub("", normal(stripped))
     if not plain:
         raise Unreadable("the answer is empty")
-    node = _read(plain, rules)
+    try:
+        node = _read(plain, rules)
+    except RecursionError:  # the caller's own stack is deep already
+        raise LimitHit("nesting deeper than the stack allows") from None
     return Reading(text, node, kind(node))
 
 
