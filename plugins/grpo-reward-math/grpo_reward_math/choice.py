@@ -15,14 +15,7 @@ from grpo_reward_math.options import check_names
 from grpo_reward_math.reply import NoAnswer, reply_of
 from grpo_reward_math.shown import shown
 
-_WHICH = ("correct", "right", "best")
-_PHRASES = (
-    *(f"{which} option{verb}" for which in _WHICH for verb in (" is", ":")),
-    *(f"{which} choice{verb}" for which in _WHICH for verb in (" is", ":")),
-    "I choose",
-    "I pick",
-    "I select",
-)
+_PHRASES = ("I choose", "I pick", "I select")
 # A reply that is nothing but an option: "(B) 24".
 _WHOLE = re.compile(r"\s*[*_]{0,3}\(?[A-Z][).:][*_]{0,3}[ \t]+[^\n]{1,200}\s*")
 

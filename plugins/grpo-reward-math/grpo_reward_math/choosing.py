@@ -30,7 +30,11 @@ _JOIN = re.compile(
     r"(?:\\\(|\\\[)?(?:[A-Za-z]\w{0,2}\s*=)?[\s$*_]*",
     re.IGNORECASE,
 )
-_FINAL = re.compile(r"\bfinal\s+(?:answer|result)\b", re.IGNORECASE)
+# Before an answer: the writer settles on it.
+_FINAL = re.compile(
+    r"\bfinal\s+(?:answer|result)\b|\bi(?:['’]ll| will)?\s+(?:choose|pick|select|go with)\b",
+    re.IGNORECASE,
+)
 
 
 @lru_cache(maxsize=16)

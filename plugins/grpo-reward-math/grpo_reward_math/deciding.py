@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -12,6 +13,7 @@ from grpo_reward_math.gold import parts_of
 from grpo_reward_math.reading import Reading, read
 from grpo_reward_math.rules import Rules
 from grpo_reward_math.shown import shown
+from grpo_reward_math.tree import Listing, SetOf
 
 # More different answers than this are a row of guesses; they are not even read.
 MAX_ANSWERS = 16
@@ -56,12 +58,26 @@ def decide(found: Extraction, gold: Reading, rules: Rules) -> Decision:
     together = _verdict(found.joined or parts_of(texts), gold, rules)
     if together.equal:
         return Decision(True, f"{found.tier}, all answers together: {together.reason}")
+    if _sums_up(texts, gold, rules):
+        return _compared(found.tier, texts[-1], gold, rules)
     first = texts[0]
     for other in texts[1:]:
         if not _are_equal(first, other, rules):
             why = f"hedge: {shown(first)} and {shown(other)} are both offered ({found.tier})"
             return Decision(False, why, "hedges")
     return _compared(found.tier, texts[-1], gold, rules)
+
+
+def _sums_up(texts: Sequence[str], gold: Reading, rules: Rules) -> bool:
+    """True if the last answer is the gold's list, and those before it are parts of it."""
+    if not isinstance(gold.tree, Listing | SetOf) or not _verdict(texts[-1], gold, rules).equal:
+        return False
+    parts = [Reading(gold.text, part, gold.how) for part in gold.tree.items]
+    try:
+        before = [read(text, rules) for text in texts[:-1]]
+        return all(any(same(one, part, rules).equal for part in parts) for one in before)
+    except (Unreadable, LimitHit):
+        return False
 
 
 def _compared(tier: str, text: str, gold: Reading, rules: Rules) -> Decision:

@@ -28,6 +28,9 @@ __all__ = ["Candidate", "ExtractOptions", "Extraction", "extract"]
 _MENTION = re.compile(r"[`\"'”’]?[ \t]*(?:tags?|elements?|blocks?|and[ \t]*[`\"'“‘]?</)\b")
 
 
+_FENCES = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[A-Za-z]{0,20}[ \t]*$", re.MULTILINE)
+
+
 def extract(text: str, options: ExtractOptions, *, ended: bool = False) -> Extraction:
     """Finds the candidates for the final answer in a reply.
 
@@ -120,7 +123,7 @@ def _held(
     text: str, start: int, begin: int, stop: int, end: int, options: ExtractOptions
 ) -> list[Found]:
     """What an answer tag holds: a bare answer, or the answer of the prose in it."""
-    body = text[begin:stop]
+    body = _FENCES.sub("", text[begin:stop])
     if not body.strip() or is_placeholder(body):
         return []
     boxes = boxes_of(body)

@@ -17,6 +17,7 @@ from grpo_reward_math.phrases import (
 from grpo_reward_math.spans import answer_at
 
 _HASHES = re.compile(r"(?:^|(?<=\s))####[ \t]*([^\n]{1,200})", re.MULTILINE)
+_LEADS = ("", "the", "text", "text{the", "textbf{the", "my", "so the", "text{so the")
 _NUMBERED = re.compile(r"\d+[.)]\s+\S")
 
 
@@ -25,11 +26,19 @@ def is_placeholder(text: str) -> bool:
     return len(text) < 80 and PLACEHOLDER.fullmatch(text) is not None
 
 
+def without_phrase(text: str) -> str:
+    """The text without a phrase in front, as in "The answer is 12" in a box."""
+    phrase = ANSWER_IS.search(text, 0, 60)
+    if phrase is None or text[: phrase.start()].strip(" {\\").lower() not in _LEADS:
+        return text
+    return text[phrase.end() :].lstrip(" *}~:") or text
+
+
 def in_boxes(text: str) -> Tier:
     """The boxes that hold something."""
     boxes = boxes_of(text)
     found = [
-        Found(box.start, box.end, unboxed(box.text))
+        Found(box.start, box.end, without_phrase(unboxed(box.text)))
         for box in boxes.closed[-MAX_FOUND:]
         if box.text.strip() and not is_placeholder(box.text)
     ]

@@ -7,11 +7,11 @@ from typing import Literal
 
 from grpo_core import Completion, Fail, Score, Skip, reward
 from grpo_reward_math.candidates import ExtractOptions
+from grpo_reward_math.closeness import Measure, measure, unit_fault
 from grpo_reward_math.deciding import MAX_ANSWERS, Decision
 from grpo_reward_math.extracting import extract
 from grpo_reward_math.failures import LimitHit, Unreadable
 from grpo_reward_math.gold import BadGold, NoGold, gold_of
-from grpo_reward_math.measuring import Measure, measure, unit_fault
 from grpo_reward_math.options import check_choice, check_names, check_number
 from grpo_reward_math.reading import read
 from grpo_reward_math.reply import NoAnswer, reply_of

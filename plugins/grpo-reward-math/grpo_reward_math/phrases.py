@@ -19,8 +19,9 @@ _LINK = (
     r"|comes (?:out )?to|turns out to be|becomes)\b)"
 )
 _NOUN = (
-    r"\b(?P<final>final[ \t]+|correct(?:ed)?[ \t]+|true[ \t]+|right[ \t]+)?"
-    r"(?:answers?|ans(?=\.?[ \t]*[:=])\.?|final result)"
+    r"\b(?P<final>final[ \t]+)?(?:(?:correct(?:ed)?|true|right|best)[ \t]+)?"
+    r"(?:answers?|ans(?=\.?[ \t]*[:=])\.?|final result"
+    r"|(?:(?<=correct )|(?<=right )|(?<=best )|(?<=final ))(?:option|choice))"
 )
 ANSWER_IS = re.compile(_NOUN + r"(?:[ \t]*\([^()\n]{0,60}\))?" + _WORDS + _LINK, re.IGNORECASE)
 
@@ -132,12 +133,14 @@ EXPLAINS = re.compile(
     r"|overall|remaining|left|each|given|by|obtained|found|under|i\.e|that is|namely|from|using"
     r"|rounded|due|thus|hence|therefore|and not|not|instead of|rather than|but)\b|[ \t]*\(i\.e"
     r"|,[ \t]+(?:it|he|she|they|this|that|we|as|for)\b|[ \t]+[—–][ \t]"
+    r"|[ \t]+\((?!or\b|and\b|mod\b)[A-Za-z][a-z]{2,}[^()]*\)[ \t]*$"
     r"|[ \t]+--?[ \t]+(?=[A-Za-z]{2})|[ \t]+for (?=the|all|any|this|each|\w{4})",
     re.IGNORECASE,
 )
 FILLERS = re.compile(
     r"(?:thus|therefore|simply|just|exactly|clearly|then|equal to|given by|as follows|indeed|now"
-    r"|option|choice|letter|both|either|hence|precisely|the number|the value)\b[ \t]*[:,]?[ \t]*",
+    r"|option|choice|letter|both|either|hence|precisely|the number|the value|approximately|about"
+    r"|approx\.?|around|roughly|nearly)\b[ \t]*[:,]?[ \t]*",
     re.IGNORECASE,
 )
 NEGATED = re.compile(
@@ -181,7 +184,7 @@ class Corrections:
     def all_in(self, text: str) -> Iterator[re.Match[str]]:
         """All corrections."""
         for cue in self._cue.finditer(text):
-            if _NOT_WRONG.search(text, max(0, cue.start() - 20), cue.start()):
+            if cue["fault"] and _NOT_WRONG.search(text, max(0, cue.start() - 20), cue.start()):
                 continue
             if not _is_open(text, cue.start(), cue.end()):
                 yield cue

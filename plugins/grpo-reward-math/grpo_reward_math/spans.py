@@ -167,6 +167,8 @@ def _plain_at(text: str, at: int, in_sentences: bool) -> Span | None:
     if in_sentences and not is_strong and (inner := in_sentence(content)):
         return Span(at + inner.start, at + inner.end, inner.text, inner.is_strong)
     content = content.replace("**", "").replace("`", "").strip(" \t*_:\"“”'’,")
+    if content.endswith(")") and not any(c in content for c in "(["):
+        content = content[:-1].rstrip()
     if not content or PLACEHOLDER.fullmatch(content):
         return None
     if not is_strong and len(content.split()) > _MAX_WORDS:

@@ -62,6 +62,8 @@ def test_a_row_of_many_boxes_is_a_hedge_that_is_not_read() -> None:
         (r"The legs are \boxed{9} and \boxed{40}.", "40", 0.0),
         (r"The legs are \boxed{9} and \boxed{40}.", "9", 0.0),
         ("The answer is either 9 or 40.", "9, 40", 1.0),
+        (r"\boxed{9}, \boxed{40}. So the answers are \boxed{9, 40}.", "9, 40", 1.0),
+        (r"\boxed{9}, \boxed{41}. So the answers are \boxed{9, 40}.", "9, 40", 0.0),
         ("The answer is either 9 or 40.", "9", 0.0),
         (r"\boxed{1}, \boxed{234}", "1234", 0.0),
     ],
