@@ -154,6 +154,8 @@ class Atoms(Cursor):
             return tree.Based(token.text.lstrip("0") or "0", int(token.value or 0))
         if token.kind == "sym":
             return self.symbol(token.text)
+        if token.kind == "text" and self.at("="):
+            return tree.Symbol(token.text)
         if token.kind == "op":
             if token.text in ("(", "["):
                 return self.bracket(token.text)
@@ -182,12 +184,28 @@ class Atoms(Cursor):
             self.take()
             start = self.index
             self.group_or_atom_raw()
-            name += "_" + "".join(t.text for t in self.tokens[start : self.index]).strip("{}")
+            below = "".join(t.text for t in self.tokens[start : self.index]).strip("{}")
+            if name in ("C", "A") and self.at("^") and (below.isdigit() or below == "n"):
+                return self.counted(name, below)
+            name += "_" + below
         while self.at("'") or (self.at("^") and self.ahead().text == "prime"):
             if self.take().text == "^":
                 self.take()
             name += "'"
         return tree.Symbol(name)
+
+    def counted(self, name: str, below: str) -> Node:
+        """`C_5^2` and `A_5^2`: how many choices and arrangements there are."""
+        above = self.exponent()
+        total: Node = tree.Symbol("n")
+        if below.isdigit():
+            total = Number(Fraction(int(below)))
+        if not (isinstance(above, Number) and (below == "n" or above.value <= int(below) > 1)):
+            return tree.Power(tree.Symbol(f"{name}_{below}"), above)
+        choices = tree.Call("binom", (total, above))
+        if name == "C":
+            return choices
+        return tree.Product((choices, tree.Call("factorial", (above,))))
 
     def group_or_atom_raw(self) -> None:
         """Moves past a group or token whose text alone matters."""
@@ -232,6 +250,11 @@ class Atoms(Cursor):
             self.bars = bars
             self.depth -= 1
             return tree.SetOf(())
+        if self.at("begin"):
+            node = self.system()
+            self.bars, self.in_set = bars, in_set
+            self.depth -= 1
+            return node
         node = self.listing()
         if self.at("|", ":", "such"):
             self.take()
@@ -246,6 +269,15 @@ class Atoms(Cursor):
                 return node
             return tree.SetOf(node.items)
         return node if isinstance(node, tree.Relation) else tree.SetOf((node,))
+
+    def system(self) -> Node:
+        """Lines behind one brace, which need not be closed."""
+        node = self.atom()
+        if self.at("\\}"):
+            self.take()
+        if isinstance(node, tree.Matrix) and len(node.rows[0]) == 1:
+            return tree.Listing(tuple(row[0] for row in node.rows), ",")
+        return node
 
     def absolute(self) -> Node:
         """What stands between bars; of a matrix, its determinant."""

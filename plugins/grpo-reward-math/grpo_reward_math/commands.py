@@ -246,6 +246,10 @@ class Commands(Products):
             self.group_or_atom_raw()
         elif name not in _MATRICES and name not in _LINES:
             raise Unreadable(f"\\begin{{{name}}} is not known here")
+        if name in _LINES:
+            rest = [t for t in self.tokens[self.index :] if t.text != "&"]
+            self.tokens[self.index :] = rest
+            self.token = rest[0]
         self.deeper()
         rows: list[tuple[Node, ...]] = []
         row: list[Node] = []

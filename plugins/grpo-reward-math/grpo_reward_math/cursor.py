@@ -52,6 +52,13 @@ class Cursor(ABC):
         if self.depth > self.rules.max_depth:
             raise LimitHit(f"more than {self.rules.max_depth} levels of brackets")
 
+    def starts_condition(self) -> bool:
+        r"""Whether `(k \in` follows: a condition in brackets behind a value."""
+        if not (self.at("(") and self.ahead().kind in ("sym", "cmd")):
+            return False
+        sign = self.ahead(2)
+        return sign.kind == "cmd" and sign.text == "in"
+
     @abstractmethod
     def listing(self) -> Node:
         """The highest level of the grammar."""

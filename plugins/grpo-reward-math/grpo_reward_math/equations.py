@@ -45,7 +45,7 @@ class Equations(Scalars):
                 return first
             if not tree.symbols(node) and self.holds(node):
                 return last
-        if node.signs == ("in",) and is_name(first):
+        if node.signs == ("in",) and (is_name(first) or isinstance(first, tree.Group)):
             return last
         return node
 
@@ -117,6 +117,8 @@ def is_name(node: Node) -> bool:
     match node:
         case tree.Product((tree.Symbol(), tree.Symbol() | tree.Number())):
             return True
+        case tree.Product((tree.Power(tree.Symbol(), power), tree.Symbol())):
+            return power == tree.MINUS_ONE
         case tree.Product((tree.Symbol(), tree.Group(_, _, items))):
             return all(isinstance(item, tree.Symbol) for item in items)
         case tree.Text():

@@ -31,7 +31,12 @@ class _Parser(Commands):
         """Statements side by side: `2, 7`, `x < 1 or x > 3`."""
         items = [self.statement()]
         joiner = ","
-        while self.token.kind == "sep" or self.at(",", "\\", "Rightarrow"):
+        while (
+            self.token.kind == "sep" or self.at(",", "\\", "Rightarrow") or self.starts_condition()
+        ):
+            if self.starts_condition():
+                items.append(self.bracket(self.take().text))
+                continue
             token = self.take()
             if token.kind == "sep" and token.text != ",":
                 joiner = token.text

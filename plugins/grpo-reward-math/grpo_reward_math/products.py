@@ -41,6 +41,8 @@ class Products(Atoms):
                     continue
                 left = tree.Product(tuple(factors)) if len(factors) > 1 else factors[0]
                 factors = [tree.Call("mod", (left, self.signed_power()))]
+            elif self.starts_condition():
+                break
             elif self.starts_factor():
                 mixed = self.mixed(factors[-1])
                 if mixed is not None:

@@ -29,6 +29,7 @@ _WRAPPED_TEXT = re.compile(
     r"^\s*\\(?:text|textbf|textit|textrm|mathrm|mathbf|mbox|operatorname)\s*\{([^{}\\$]*)\}\s*$"
 )
 _PLAIN_WORDS = re.compile(r"^[^\W\d_][\w\s.,:;'\"’()&/?!%-]*$")
+_ONLY_WORDS = re.compile(r"[^\W\d_]+(?:(?:\s+|['-])[^\W\d_]+)*")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _NUMBERS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
@@ -135,7 +136,9 @@ def _words(plain: str) -> Node | None:
     body = wrapped[1].strip() if wrapped else plain
     if body.lower() in _NUMBERS:
         return tree.Number(Fraction(_NUMBERS.index(body.lower())))
-    if not body.replace(" ", "").replace("-", "").replace("'", "").isalpha():
+    if not _ONLY_WORDS.fullmatch(body):
+        return None
+    if "-" in body and max(map(len, body.split("-"))) < 4:  # n-k
         return None
     words = body.split()
     if len(words) == 1 and (len(body) == 1 or body in _MATHS):

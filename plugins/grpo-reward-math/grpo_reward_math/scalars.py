@@ -93,5 +93,10 @@ class Scalars(Comparer):
 
 
 def _has_steps(node: Node) -> bool:
-    steps = isinstance(node, tree.Call) and node.name in ("floor", "ceil", "mod")
+    steps = isinstance(node, tree.Call) and node.name in (
+        "floor",
+        "ceil",
+        "mod",
+        "double_factorial",
+    )
     return steps or any(map(_has_steps, tree.children(node)))

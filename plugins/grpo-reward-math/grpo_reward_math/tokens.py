@@ -107,7 +107,7 @@ _WORD_COMMANDS = (
         "infty": "infty", "inf": "infty", "oo": "infty", "mod": "bmod", "union": "cup",
         "intersect": "cap", "choose": "choose", "frac": "frac", "dfrac": "frac", "le": "le",
         "sum": "sum", "percent": "%", "binom": "binom", "emptyset": "emptyset", "cdot": "cdot",
-        "times": "times", "pm": "pm",
+        "times": "times", "pm": "pm", "in": "in",
     }
 )  # fmt: skip
 _PREFIXES = tuple(sorted(("sin", "cos", "tan", "cot", "sec", "csc", "ln", "log", "sqrt", "pi")))
@@ -333,6 +333,10 @@ class _Scan:
 
     def letter(self, letter: str, start: int) -> None:
         ahead = self.text[start + 1 : start + 4].lstrip()
+        if letter == "x" and self.spaced and self.found and self.found[-1].kind == "num":
+            if ahead.startswith("10"):  # 1.5 x 10^3
+                self.add("op", "*", start)
+                return
         if letter == "U" and self.after_value() and ahead[:1] in ("(", "[", "{", "\\"):
             self.add("cmd", "cup", start)
         elif letter in units.SINGLE and self.spaced and self.is_unit(letter, start):
