@@ -9,6 +9,8 @@ from grpo_reward_math.cursor import Cursor
 from grpo_reward_math.failures import LimitHit, Unreadable
 from grpo_reward_math.tree import Node, Number
 
+_SAME = ("()", "[]")
+
 
 class Atoms(Cursor):
     """The levels of the grammar from a power down."""
@@ -233,7 +235,7 @@ class Atoms(Cursor):
         closer = self.expect(")", "]").text
         self.bars = bars
         self.depth -= 1
-        if isinstance(node, tree.Listing):
+        if isinstance(node, tree.Listing) and (len(node.items) == 2 or opener + closer in _SAME):
             return tree.Group(opener, closer, node.items)
         if (opener, closer) in (("(", "]"), ("[", ")")):
             raise Unreadable(f"{opener} is closed by {closer}")
@@ -259,6 +261,8 @@ class Atoms(Cursor):
         if self.at("|", ":", "such"):
             self.take()
             condition = self.listing()
+            if isinstance(node, tree.Symbol) and node.name not in tree.symbols(condition):
+                raise Unreadable("a set whose condition is on another variable")
             node = condition if not isinstance(node, tree.Relation) else _both(node, condition)
         self.expect("\\}")
         self.in_set = in_set

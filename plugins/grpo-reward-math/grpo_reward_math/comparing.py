@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from grpo_reward_math import fallback, regions, tree
-from grpo_reward_math.equations import SCALARS, assignments, values_of
+from grpo_reward_math.equations import SCALARS, assignments, heads, values_of
 from grpo_reward_math.failures import LimitHit, Unreadable
 from grpo_reward_math.measures import Measures, has_unit, split_unit
 from grpo_reward_math.reading import Reading, kind
@@ -97,6 +97,10 @@ class _Comparing(Measures):
         names_a, names_g = assignments(a), assignments(g)
         if names_a and names_g and (len(names_a) > 1 or len(names_g) > 1):
             return self.named(names_a, names_g)
+        heads_a, heads_g = heads(a), heads(g)
+        if isinstance(a, tree.Listing | tree.Relation) and heads_a and heads_g:
+            if (isinstance(a, tree.Listing) or isinstance(g, tree.Listing)) and heads_a != heads_g:
+                return Verdict(False, "values of other unknowns")
         if isinstance(a, tree.Relation) != isinstance(g, tree.Relation):
             a, g = self.unnamed(a), self.unnamed(g)
         a, g = values_of(a, names_a, g), values_of(g, names_g, a)
@@ -116,7 +120,7 @@ class _Comparing(Measures):
             return self.matrices(a, g)
         if type(a) is tree.Quantity or type(g) is tree.Quantity:
             return self.compare(a, g)
-        return self.values(a, g)
+        return self.congruent(a, g) or self.values(a, g)
 
     def plain(self, text: str) -> str:
         joined = " ".join(_WORDS.findall(text.replace("'", "")))

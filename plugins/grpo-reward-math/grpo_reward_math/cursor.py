@@ -22,6 +22,7 @@ class Cursor(ABC):
         self.bars = 0
         self.last_bar = max((i for i, t in enumerate(found) if t.text == "|"), default=-1)
         self.in_set = False
+        self.congruence = False
         self.bound: set[str] = set()
 
     def take(self) -> Token:

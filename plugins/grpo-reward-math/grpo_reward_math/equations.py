@@ -94,6 +94,18 @@ class Equations(Scalars):
             second = tree.negative(second)
         return self.multiples(first, second, positive=sign != "!=")
 
+    def congruent(self, a: Node, g: Node) -> Verdict | None:
+        r"""`1 \pmod 4`: residue and modulus; None if neither side is one."""
+        match a, g:
+            case tree.Call("congruence", mine), tree.Call("congruence", other):
+                pairs = zip(mine, other, strict=True)
+                equal = all(self.compare(x, y).equal for x, y in pairs)
+                return Verdict(equal, "residue and modulus compared")
+            case (tree.Call("congruence", _), _) | (_, tree.Call("congruence", _)):
+                return Verdict(False, "only one side has a modulus")
+            case _:
+                return None
+
     def chains(self, a: tree.Relation, g: tree.Relation) -> Verdict:
         """Relations term by term."""
         turned = {">": "<", ">=": "<="}
@@ -173,9 +185,22 @@ def values_of(node: Node, names: dict[str, Node] | None, other: Node) -> Node:
     return node
 
 
+def heads(node: Node) -> frozenset[str]:
+    """Names of the unknowns whose values `node` lists, without subscripts."""
+    found = set()
+    for item in node.items if isinstance(node, tree.Listing) else (node,):
+        if isinstance(item, tree.Relation) and item.signs == ("=",) and is_name(item.terms[0]):
+            first = item.terms[0]
+            head = first.factors[0] if isinstance(first, tree.Product) else first
+            found.add(head.name.split("_")[0] if isinstance(head, tree.Symbol) else "")
+    return frozenset(found)
+
+
 def _zero_form(node: tree.Relation) -> Node | None:
     """The left side minus the right one, None where a side is no single value."""
     left, right = node.terms
+    if isinstance(right, tree.Call) and right.name == "congruence":
+        return None
     if node.signs[0] not in ("=", "<", ">", "<=", ">=", "!="):
         return None
     if not (isinstance(left, SCALARS) and isinstance(right, SCALARS)):

@@ -19,21 +19,31 @@ class Measures(Several):
             a = _right_side(a)
         if isinstance(g, tree.Relation) and not isinstance(a, tree.Relation):
             g = _right_side(g)
+        if isinstance(a, tree.Relation) and isinstance(g, tree.Relation):
+            return self.different_units(a.terms[-1], g.terms[-1]) or self.structures(a, g)
         if isinstance(a, tree.Relation) or isinstance(g, tree.Relation):
             return self.structures(a, g)
         if isinstance(a, tree.Percent) and isinstance(g, tree.Percent):
             return self.compare(a.value, g.value)
         if isinstance(a, tree.Percent) or isinstance(g, tree.Percent):
             return self.percent(a, g)
+        different = self.different_units(a, g)
+        if different:
+            return different
         (value, unit), (gold, gold_unit) = split_unit(a), split_unit(g)
+        if not unit and not gold_unit:
+            return self.structures(a, g)
+        return self.compare(value, gold)
+
+    def different_units(self, a: Node, g: Node) -> Verdict | None:
+        """The verdict that the units of two values differ; None if they do not."""
+        unit, gold_unit = split_unit(a)[1], split_unit(g)[1]
         if self.rules.units != "ignored":
             if unit and gold_unit and not units.same(unit, gold_unit):
                 return Verdict(False, f"unit {unit} is not {gold_unit}")
             if bool(unit) != bool(gold_unit) and self.rules.units == "required":
                 return Verdict(False, "one side has no unit")
-        if not unit and not gold_unit:
-            return self.structures(a, g)
-        return self.compare(value, gold)
+        return None
 
     def percent(self, a: Node, g: Node) -> Verdict:
         """A percentage and any value."""

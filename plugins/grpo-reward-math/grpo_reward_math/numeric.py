@@ -359,5 +359,12 @@ def points(names: frozenset[str], seed: str) -> list[dict[str, Fraction]]:
         found.append({n: s * between(0.1, 3) for n, s in zip(ordered, signs, strict=True)})
     for low, high in ((0.01, 1), (2, 6), (5, 30), (30, 300)):
         found.append({name: between(low, high) for name in ordered})
-    found += [{n: Fraction(draw.randint(low, low + 4)) for n in ordered} for low in (2, 3, 5, 8)]
+    for number in range(8):  # integers, even and odd in every combination
+        parities = (number >> index & 1 for index in range(len(ordered)))
+        found.append(
+            {
+                n: Fraction(2 * draw.randint(1, 4) + p)
+                for n, p in zip(ordered, parities, strict=True)
+            }
+        )
     return found

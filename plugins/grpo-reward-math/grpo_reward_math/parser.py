@@ -56,6 +56,7 @@ class _Parser(Commands):
         """A value, or a chain of relations."""
         terms, signs = [self.measured()], []
         while self.token.kind in ("op", "cmd") and self.token.text in RELATIONS:
+            self.congruence = self.congruence or self.at("equiv")
             signs.append(RELATIONS[self.take().text])
             terms.append(self.measured())
         if not signs:

@@ -36,11 +36,11 @@ class Products(Atoms):
                 factors.append(tree.Power(self.signed_power(), tree.MINUS_ONE))
             elif self.at("bmod", "pmod", "mod"):
                 name = self.take().text
-                if name == "pmod":
-                    self.group_or_atom()
-                    continue
                 left = tree.Product(tuple(factors)) if len(factors) > 1 else factors[0]
-                factors = [tree.Call("mod", (left, self.signed_power()))]
+                congruence = name == "pmod" or self.congruence
+                factors = [
+                    tree.Call("congruence" if congruence else "mod", (left, self.signed_power()))
+                ]
             elif self.starts_condition():
                 break
             elif self.starts_factor():

@@ -59,7 +59,8 @@ class Scalars(Comparer):
                 where = ", ".join(f"{n} = {float(v):.3g}" for n, v in sorted(values.items())[:3])
                 return Verdict(False, f"different at {where}")
             tested += 1
-            if tested > _ENOUGH:
+            whole = all(value.denominator == 1 for value in values.values())
+            if tested > _ENOUGH and not whole:
                 break
         if tested >= 2:
             return Verdict(True, f"equal at {tested} points")

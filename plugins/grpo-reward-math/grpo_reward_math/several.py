@@ -25,7 +25,8 @@ class Several(Equations):
             return Verdict(False, f"a {kind(a)} is not a {kind(g)}")
         exact_mine = [exact(item, self.rules) for item in mine]
         exact_other = [exact(item, self.rules) for item in other]
-        if None not in exact_mine and None not in exact_other:
+        measured = any(isinstance(item, tree.Quantity) for item in (*mine, *other))
+        if not measured and None not in exact_mine and None not in exact_other:
             single = len(mine) == 1 or len(other) == 1
             if single or isinstance(a, tree.SetOf) or isinstance(g, tree.SetOf):
                 equal = set(exact_mine) == set(exact_other)
