@@ -19,8 +19,14 @@ MAX_NUMBER = 10_000
 
 
 def may_read(latex: str) -> bool:
-    """Whether `latex` is of a kind that sympy can value."""
-    return bool(_COMMANDS.search(latex))
+    """Whether `latex` is of a kind that sympy can value, with all its parts."""
+    if not _COMMANDS.search(latex) or latex.count("{") != latex.count("}"):
+        return False
+    if "\\int" in latex and not re.search(r"d\s*\\?[A-Za-z]", latex):
+        return False
+    if "\\lim" in latex and not re.search(r"\\to(?![A-Za-z])|\\rightarrow", latex):
+        return False
+    return not re.search(r"\\(?:sum|prod)(?![A-Za-z])(?!.*_.*\^|.*\^.*_)", latex)
 
 
 def value(latex: str) -> Any:
