@@ -10,13 +10,16 @@ from grpo_reward_math.comparing import same
 from grpo_reward_math.extracting import Extraction
 from grpo_reward_math.failures import LimitHit, Unreadable
 from grpo_reward_math.gold import parts_of
+from grpo_reward_math.phrases import OFFERS
 from grpo_reward_math.reading import Reading, read
 from grpo_reward_math.rules import Rules
 from grpo_reward_math.shown import shown
-from grpo_reward_math.tree import Listing, SetOf
+from grpo_reward_math.tree import Listing, Relation, SetOf, Text
 
 # More different answers than this are a row of guesses; they are not even read.
 MAX_ANSWERS = 16
+# Answers in which "or" is read, or a word like others.
+_SEVERAL = (Listing, Relation, Text)
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,8 @@ def _verdict(text: str, gold: Reading, rules: Rules) -> Decision:
         return Decision(False, f"{shown(text)} cannot be read: {exc}", "unreadable")
     except LimitHit as exc:
         return Decision(False, f"limit: {exc}", "limit_hits")
+    if verdict.equal and OFFERS.search(text) and not isinstance(answer.tree, _SEVERAL):
+        return Decision(False, f"hedge: {shown(text)} leaves the value open", "hedges")
     return Decision(
         verdict.equal,
         f"{shown(text)} read as {answer.how}, gold {shown(gold.text)} as {gold.how}: "

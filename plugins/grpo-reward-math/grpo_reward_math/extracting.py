@@ -18,7 +18,7 @@ from grpo_reward_math.candidates import (
 from grpo_reward_math.choosing import decided
 from grpo_reward_math.endings import conclusion, last_number, whole
 from grpo_reward_math.marks import behind_hashes, behind_phrases, in_boxes, is_placeholder
-from grpo_reward_math.phrases import ANSWER_IS
+from grpo_reward_math.phrases import ANSWER_IS, OFFERS
 from grpo_reward_math.reply import without_fences
 from grpo_reward_math.spans import in_sentence
 
@@ -136,6 +136,6 @@ def _held(
             ] or [Found(start, end, inner.candidates[0].text)]
         if boxes.closed or boxes.cut_off >= 0:
             return []
-    if one := in_sentence(body) or conclusion(body):
+    if not OFFERS.search(body) and (one := in_sentence(body) or conclusion(body)):
         return [Found(start, end, one.text)]
     return [Found(start, end, body)]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import NamedTuple
 
 from grpo_reward_math.boxes import boxes_of, unboxed
 from grpo_reward_math.candidates import MAX_FOUND, Found, Tier
@@ -14,7 +16,7 @@ from grpo_reward_math.phrases import (
     SUPPOSED,
     own_phrases,
 )
-from grpo_reward_math.spans import answer_at
+from grpo_reward_math.spans import Span, answer_at
 
 _HASHES = re.compile(r"(?:^|(?<=\s))####[ \t]*([^\n]{1,200})", re.MULTILINE)
 _LEADS = ("", "the", "text", "text{the", "textbf{the", "my", "so the", "text{so the")
@@ -70,31 +72,43 @@ def behind_hashes(text: str) -> list[Found]:
 def behind_phrases(text: str, own: Sequence[str], *, of_words: bool = False) -> Tier:
     """What phrases lead to: numbers, mathematics and options, or words if they are asked for."""
     found: list[Found] = []
-    n_marks = 0
-    for start, end, is_final in list(_phrases(text, own))[-MAX_FOUND:]:
-        n_marks += 1
-        if SUPPOSED.search(text, max(0, start - 40), start):
+    phrases = _phrases(text, own)[-MAX_FOUND:]
+    is_named_final = False
+    for phrase, following in zip_longest(phrases, phrases[1:]):
+        if phrase.leads_to_none or SUPPOSED.search(text, max(0, phrase.start - 40), phrase.start):
             continue
-        if found and start < found[-1].end:
-            # "Final Answer: The final answer is 5": the second is what the first leads to.
-            is_final = is_final or found[-1].is_final
-            found.pop()
-        span = answer_at(text, end)
+        span = answer_at(text, phrase.end)
+        is_final = phrase.is_final or is_named_final
+        is_named_final = False
+        if span is not None and following is not None and following.start < span.end:
+            before = text[span.start : following.start].strip(" \t,;.*")
+            if not any(c.isdigit() or c == "$" for c in before):
+                # "Final Answer: The final answer is 5": the second is what the first leads to.
+                is_named_final = is_final
+                continue
+            span = Span(span.start, following.start, before, span.is_strong)
         if span is not None:
-            found.append(Found(start, span.end, span.text, is_final, span.is_strong))
-    return Tier([f for f in found if f.is_strong is not of_words], n_marks=n_marks)
+            found.append(Found(phrase.start, span.end, span.text, is_final, span.is_strong))
+    return Tier([f for f in found if f.is_strong is not of_words], n_marks=len(phrases))
 
 
-def _phrases(text: str, own: Sequence[str]) -> Iterator[tuple[int, int, bool]]:
+class _Phrase(NamedTuple):
+    start: int
+    end: int
+    is_final: bool = False
+    leads_to_none: bool = False
+
+
+def _phrases(text: str, own: Sequence[str]) -> list[_Phrase]:
     marks = [
-        (m.start(), m.end(), bool(m["final"]))
-        for pattern in (ANSWER_IS, HEADING)
-        for m in pattern.finditer(text)
+        _Phrase(m.start(), m.end(), bool(m["final"]), bool(m["none"]))
+        for m in ANSWER_IS.finditer(text)
     ]
+    marks += [_Phrase(m.start(), m.end(), bool(m["final"])) for m in HEADING.finditer(text)]
     if pattern := own_phrases(own):
-        marks += [(m.start(), m.end(), False) for m in pattern.finditer(text)]
-    last_end = -1
-    for start, end, is_final in sorted(marks):
-        if start >= last_end:  # one place, two patterns
-            last_end = end
-            yield start, end, is_final
+        marks += [_Phrase(m.start(), m.end()) for m in pattern.finditer(text)]
+    kept: list[_Phrase] = []
+    for mark in sorted(marks):
+        if not kept or mark.start >= kept[-1].end:  # one place, two patterns
+            kept.append(mark)
+    return kept

@@ -15,7 +15,8 @@ _WORDS = (
 )
 _LINK = (
     r"(?:[ \t]*(?:\*\*|__)?[ \t]*(?::|=(?!=)|→|⇒)"
-    r"|[ \t]*(?:\*\*|__)?[ \t]+(?:is|are|was|be|equals|(?:w|sh)ould be|will be|must be"
+    r"|[ \t]*(?:\*\*|__)?[ \t]+(?:(?P<none>(?:is|was)n['’]t|(?:could|might|may) be)"
+    r"|is|are|was|be|equals|(?:w|sh)ould be|will be|must be"
     r"|comes (?:out )?to|turns out to be|becomes)\b)"
 )
 _NOUN = (
@@ -23,7 +24,11 @@ _NOUN = (
     r"(?:answers?|ans(?=\.?[ \t]*[:=])\.?|final result"
     r"|(?:(?<=correct )|(?<=right )|(?<=best )|(?<=final ))(?:option|choice))"
 )
-ANSWER_IS = re.compile(_NOUN + r"(?:[ \t]*\([^()\n]{0,60}\))?" + _WORDS + _LINK, re.IGNORECASE)
+# "Answer 1:" and "Answer B:" are answers of which there are several.
+_WHICH = r"(?:[ \t]+#?(?:\d|[A-D]|one|two|three)(?=[ \t]*[:=]|[ \t]+is\b))?"
+ANSWER_IS = re.compile(
+    _NOUN + _WHICH + r"(?:[ \t]*\([^()\n]{0,60}\))?" + _WORDS + _LINK, re.IGNORECASE
+)
 
 # A heading, with the answer in the next line that is not empty.
 HEADING = re.compile(
@@ -100,11 +105,19 @@ OR_BEFORE = re.compile(
 )
 # Behind an answer: another one is offered.
 OR_AFTER = re.compile(
-    r"[ \t$*_`)\]\\]{0,8}[.,;(]?[ \t]*(?:\(?[ \t]*or(?:,)?|\balternatively,?|\bmaybe|\bperhaps"
+    r"[ \t$*_`)\]\\]{0,8}[.,;(]?[ \t]*(?:but[ \t]+)?(?:\(?[ \t]*or(?:,)?|\balternatively,?"
+    r"|\bmaybe|\bperhaps"
     r"|\bpossibly|\botherwise,?|\b(?:it |that )?(?:might|could|may)(?: also| well)?(?: be)?)[ \t]+"
     r"(?:maybe |perhaps |possibly |even |else |also |it is |it's |it could be |it might be "
     r"|it may be |be |could be |might be )?",
     re.IGNORECASE,
+)
+# In what stands for one answer: another one is offered, or a bound and no value.
+OFFERS = re.compile(
+    r"\b(?:or|maybe|perhaps|possibly|otherwise|might|could)\b[^\n]{0,30}?\d"
+    r"|\bor (?:more|less|fewer|greater|above|below)\b|\b(?:but|though|although|unless)\b.*\d"
+    r"|\bat (?:least|most)\b|\b(?:more|less|fewer|greater) than\b",
+    re.IGNORECASE | re.DOTALL,
 )
 # "5 or equivalently 10/2", "or about 3.1": the same value in other words, no other answer.
 SAME_VALUE = re.compile(

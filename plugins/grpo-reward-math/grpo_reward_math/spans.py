@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from grpo_reward_math.phrases import EXPLAINS, FILLERS, NEGATED, NOT_BUT, PLACEHOLDER
+from grpo_reward_math.phrases import EXPLAINS, FILLERS, NEGATED, NOT_BUT, OFFERS, PLACEHOLDER
 
 # Longer ones are prose.
 MAX_PLAIN = 300
@@ -30,6 +30,7 @@ _STRONG = re.compile(
 )
 _NUMBER = re.compile(r"(?<![\w.,])[-+−]?(?:\$[ \t]?)?\d(?:[\d,]*\d)?(?:\.\d+)?")
 _MAX_SENTENCE = 15
+_BUT = re.compile(r",?[ \t]+but\b", re.IGNORECASE)
 # A sentence and no bare answer: "The area is 12."
 _SENTENCE = re.compile(r"\s*[A-Za-z]+['’]?[a-z]*,?[ \t\n]+[A-Za-z]\S*[ \t\n]+\S")
 _IS = re.compile(r"\b(?:is|are|equals|was|be)\b[ \t]*:?")
@@ -140,7 +141,7 @@ def in_sentence(text: str) -> Span | None:
 
     The only number is not strong: it may be that of a step.
     """
-    if not _SENTENCE.match(text):
+    if not _SENTENCE.match(text) or OFFERS.search(text):
         return None
     for link in reversed(list(_IS.finditer(text))[-3:]):
         found = answer_at(text, link.end(), in_sentences=False)
@@ -162,7 +163,9 @@ def _plain_at(text: str, at: int, in_sentences: bool) -> Span | None:
     if not is_strong and (words := _AGREES.match(content)):
         content = words.group(1)
     elif explained := EXPLAINS.search(content):
-        content = content[: explained.start()]
+        rest = content[explained.start() :]
+        if not (_BUT.match(rest) and OFFERS.search(rest)):
+            content = content[: explained.start()]
     stop = at + len(content)
     if in_sentences and not is_strong and (inner := in_sentence(content)):
         return Span(at + inner.start, at + inner.end, inner.text, inner.is_strong)

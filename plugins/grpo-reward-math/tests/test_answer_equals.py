@@ -66,6 +66,11 @@ def test_a_row_of_many_boxes_is_a_hedge_that_is_not_read() -> None:
         (r"\boxed{9}, \boxed{41}. So the answers are \boxed{9, 40}.", "9, 40", 0.0),
         ("The answer is either 9 or 40.", "9", 0.0),
         (r"\boxed{1}, \boxed{234}", "1234", 0.0),
+        (r"\boxed{5 \text{ or more}}", "5", 0.0),
+        (r"\boxed{5\text{ (or 6)}}", "5", 0.0),
+        (r"\boxed{5} (but maybe 6)", "5", 0.0),
+        ("The answer is at least 5.", "5", 0.0),
+        ("<answer>It is 5. Or 6.</answer>", "5", 0.0),
     ],
 )
 def test_several_answers(text: str, gold: str, value: float) -> None:
