@@ -20,6 +20,10 @@ from grpo_reward_math.spans import Span, answer_at
 
 _HASHES = re.compile(r"(?:^|(?<=\s))####[ \t]*([^\n]{1,200})", re.MULTILINE)
 _LEADS = ("", "the", "text", "text{the", "textbf{the", "my", "so the", "text{so the")
+# What leads on to the next phrase: "5, the second answer is 6".
+_LEADING_ON = re.compile(
+    r"[\s,;.*]*(?:\b(?:and|but|so|the|my|our|first|second|third|other|next)\b\s*)*$", re.IGNORECASE
+)
 _NUMBERED = re.compile(r"\d+[.)]\s+\S")
 
 
@@ -81,7 +85,7 @@ def behind_phrases(text: str, own: Sequence[str], *, of_words: bool = False) -> 
         is_final = phrase.is_final or is_named_final
         is_named_final = False
         if span is not None and following is not None and following.start < span.end:
-            before = text[span.start : following.start].strip(" \t,;.*")
+            before = _LEADING_ON.sub("", text[span.start : following.start])
             if not any(c.isdigit() or c == "$" for c in before):
                 # "Final Answer: The final answer is 5": the second is what the first leads to.
                 is_named_final = is_final
