@@ -93,7 +93,7 @@ class _Comparing(Measures):
         """Everything that has no unit of its own."""
         if a == g:
             return Verdict(True, "the same expression")
-        a, g = spread(a), spread(g)
+        a, g = self.shortened(spread(a)), self.shortened(spread(g))
         names_a, names_g = assignments(a), assignments(g)
         if names_a and names_g and (len(names_a) > 1 or len(names_g) > 1):
             return self.named(names_a, names_g)

@@ -36,7 +36,8 @@ class Equations(Scalars):
         first, last, signs = node.terms[0], node.terms[-1], set(node.signs)
         if signs <= {"=", "~"}:
             if is_name(first):
-                return node.terms[1] if "~" in signs else last
+                about = node.signs.index("~") if "~" in signs else len(node.terms) - 1
+                return node.terms[max(about, 1)]  # 1/3 of x = 1/3 ≈ 0.33
             if isinstance(first, tree.Group) and isinstance(last, tree.Group):
                 return last
             if len(node.terms) == 2 and isinstance(last, tree.Symbol) and not tree.symbols(first):
@@ -48,6 +49,14 @@ class Equations(Scalars):
         if node.signs == ("in",) and (is_name(first) or isinstance(first, tree.Group)):
             return last
         return node
+
+    def shortened(self, node: Node) -> Node:
+        """`x = 1 + 1 = 2` as `x = 2`."""
+        if not isinstance(node, tree.Relation) or len(node.terms) < 3 or set(node.signs) != {"="}:
+            return node
+        if not is_name(node.terms[0]) or all(map(is_name, node.terms[:-1])):
+            return node
+        return tree.Relation((node.terms[0], node.terms[-1]), ("=",))
 
     def holds(self, node: tree.Relation) -> bool:
         """Whether a chain without unknowns is true."""

@@ -13,6 +13,7 @@ from grpo_reward_math.tree import Node
 from grpo_reward_math.verdict import Verdict
 
 _MOST_INEXACT_ITEMS = 24
+_MOST_ROWS = 5  # of matrices that are multiplied
 
 
 class Several(Equations):
@@ -139,14 +140,27 @@ def _brackets(node: tree.Group) -> str:
 
 
 def scaled(node: Node) -> Node:
-    """A number times a matrix, and sums of matrices, as one matrix."""
+    """Products and sums of matrices, and numbers times a matrix, as one matrix."""
     if isinstance(node, tree.Product):
         matrices = [f for f in node.factors if isinstance(f, tree.Matrix)]
-        if len(matrices) == 1:
-            others = tuple(f for f in node.factors if f is not matrices[0])
-            return tree.Matrix(
-                tuple(tuple(tree.Product((*others, c)) for c in row) for row in matrices[0].rows)
+        others = tuple(f for f in node.factors if not isinstance(f, tree.Matrix))
+        if not matrices or (len(matrices) > 1 and max(map(_side, matrices)) > _MOST_ROWS):
+            return node
+        total = matrices[0]
+        for matrix in matrices[1:3]:
+            if len(total.rows[0]) != len(matrix.rows):
+                return node
+            columns = tuple(zip(*matrix.rows, strict=True))
+            total = tree.Matrix(
+                tuple(tuple(_dot(row, column) for column in columns) for row in total.rows)
             )
+        if len(matrices) > 3:
+            return node
+        if not others:
+            return total
+        return tree.Matrix(
+            tuple(tuple(tree.Product((*others, c)) for c in row) for row in total.rows)
+        )
     if isinstance(node, tree.Sum):
         parts = [scaled(t) for t in node.terms]
         shapes = {(len(p.rows), len(p.rows[0])) for p in parts if isinstance(p, tree.Matrix)}
@@ -154,6 +168,14 @@ def scaled(node: Node) -> Node:
             rows = zip(*(p.rows for p in parts), strict=True)  # type: ignore[attr-defined]
             return tree.Matrix(tuple(tuple(map(_added, zip(*r, strict=True))) for r in rows))
     return node
+
+
+def _side(matrix: tree.Matrix) -> int:
+    return max(len(matrix.rows), len(matrix.rows[0]))
+
+
+def _dot(row: tuple[Node, ...], column: tuple[Node, ...]) -> Node:
+    return tree.Sum(tuple(map(tree.Product, zip(row, column, strict=True))))
 
 
 def _added(cells: tuple[Node, ...]) -> Node:

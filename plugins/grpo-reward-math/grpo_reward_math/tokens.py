@@ -31,7 +31,7 @@ class Token(NamedTuple):
 
 
 _BLANK = r"\\[,;:! >]|\\(?:quad|qquad|enspace|thinspace|medspace|hfill|hspace)(?![A-Za-z])|[\s~]"
-_GROUP = r"(?:\\[,;! ]|\{,\\?!?\}|,\\!\s?|[ ~])"
+_GROUP = r"(?:\\[,;! ]|\s?\{\s?,\\?!?\s?\}\s?|,\\!\s?|[ ~])"
 _WORDS_OF_BASES = {
     "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
     "ten": 10, "twelve": 12, "sixteen": 16,
@@ -106,7 +106,8 @@ _WORD_COMMANDS = (
         "sqrt": "sqrt", "cbrt": "ucbrt", "pi": "pi", "Pi": "pi", "infinity": "infty",
         "infty": "infty", "inf": "infty", "oo": "infty", "mod": "bmod", "union": "cup",
         "intersect": "cap", "choose": "choose", "frac": "frac", "dfrac": "frac", "le": "le",
-        "sum": "sum", "percent": "%", "binom": "binom", "emptyset": "emptyset", "cdot": "cdot",
+        "sum": "sum", "percent": "%",
+        "pct": "%", "percentage": "%", "binom": "binom", "emptyset": "emptyset", "cdot": "cdot",
         "times": "times", "pm": "pm", "in": "in",
     }
 )  # fmt: skip

@@ -1,6 +1,7 @@
 """A table of pairs of bare answers with the right verdict, worked out by hand, in both orders."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,24 @@ def verdict(answer: str, gold: str, rules: Rules = Rules()) -> bool:  # noqa: B0
 def test_pair_gets_its_verdict_in_both_orders(pair: dict) -> None:
     assert verdict(pair["answer"], pair["gold"]) is pair["equal"]
     assert verdict(pair["gold"], pair["answer"]) is pair["equal"]
+
+
+# What may keep its value when one digit changes: options, whose letter decides, chains of steps,
+# whose end does, and these.
+KEEPS_ITS_VALUE = re.compile(
+    r"\([A-J]\)|^\W*[A-J]\b|floor|ceil|max|prod|choose|binom|sqrt\{1\}|C_|_1=|=.+=|0=0|1=1|[2-9]=[2-9]"
+)
+
+
+def test_text_with_another_digit_is_another_answer() -> None:
+    texts = {pair[side] for pair in PAIRS for side in ("answer", "gold")}
+    equal = []
+    for text in sorted(t for t in texts if not KEEPS_ITS_VALUE.search(t)):
+        for match in re.finditer("[0-9]", text):
+            changed = text[: match.start()] + str((int(match[0]) + 1) % 10) + text[match.end() :]
+            equal += [(changed, text)] if verdict(changed, text) else []
+
+    assert equal == []
 
 
 @pytest.mark.parametrize(
