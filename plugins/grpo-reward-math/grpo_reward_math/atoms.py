@@ -17,12 +17,10 @@ class Atoms(Cursor):
 
     def power(self) -> Node:
         """An atom with its exponent."""
-        self.deeper()
         node = self.postfix(self.atom())
         if self.at("^"):
             node = tree.Power(node, self.exponent())
             node = self.postfix(node)
-        self.depth -= 1
         return node
 
     def postfix(self, node: Node) -> Node:

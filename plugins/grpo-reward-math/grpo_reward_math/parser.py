@@ -144,7 +144,6 @@ class _Parser(Commands):
 
     def additive(self) -> Node:
         """A sum."""
-        self.deeper()
         terms: list[Node] = []
         sign, plus_minus = self.signs()
         while True:
@@ -157,7 +156,6 @@ class _Parser(Commands):
             if not self.at("+", "-", "pm", "mp"):
                 break
             sign, plus_minus = self.signs()
-        self.depth -= 1
         return terms[0] if len(terms) == 1 else tree.Sum(tuple(terms))
 
 
