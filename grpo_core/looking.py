@@ -1,8 +1,10 @@
-"""Looks at the first rows of the data: types of the inputs, golds that a reward cannot read."""
+"""Looks at rows of the data: types of the inputs, golds that a reward cannot read."""
 
 from __future__ import annotations
 
 import json
+import re
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -15,8 +17,12 @@ from grpo_core.reward import Parameter, RewardInfo
 
 # Rows that are looked at; a data set with a fault usually has it early.
 ROWS = 1000
-# Rows that a problem names; of the others it gives the number.
-_MOST_NAMED = 20
+# Rows whose inputs a reward is asked about: each bad one has to be found, not the first. And the
+# seconds after which no more are asked about, unless they are among the first.
+ASKED_ROWS = 100_000
+_MOST_SECONDS = 10.0
+# Rows and ranges of rows that are named; a reader needs no more to see which they are.
+_MAX_PLACES = 200
 
 
 @dataclass(frozen=True)
@@ -36,7 +42,16 @@ class Sample:
     @property
     def n_rows(self) -> int:
         """Rows that are looked at: the first 1,000 at most."""
-        return min(ROWS, len(next(iter(self.table.values()), ())))
+        return min(ROWS, self._n_all)
+
+    @property
+    def n_asked(self) -> int:
+        """Rows that a reward is asked about: the first 100,000 at most."""
+        return min(ASKED_ROWS, self._n_all)
+
+    @property
+    def _n_all(self) -> int:
+        return len(next(iter(self.table.values()), ()))
 
     def value(self, column: str, i: int) -> Any:
         """What row i holds in the column, as a reward gets it."""
@@ -132,7 +147,12 @@ def _author_says(
     wrong: list[tuple[int, str]] = []
     n_asked = 0
     names = [c.column for c in plan.columns if c.column in sample.table]
-    for i in range(sample.n_rows if names else 1):
+    end = time.monotonic() + _MOST_SECONDS
+    n_rows = 0
+    for i in range(sample.n_asked if names else 1):
+        if i >= sample.n_rows and time.monotonic() > end:
+            break
+        n_rows += 1
         inputs = plan.read({name: sample.value(name, i) for name in names})
         if isinstance(inputs, Outcome):
             continue  # skipped for a None
@@ -150,9 +170,31 @@ def _author_says(
     if not names:  # no row has a part in it
         files = f" in {', '.join(plan.files)}" if plan.files else ""
         return wrong[0][1] + files, True
-    others = [sample.place(i) for i, _ in wrong[1:]]
-    named = "; ".join(others[:_MOST_NAMED]) + (" and others" if others[_MOST_NAMED:] else "")
-    return _first(wrong, sample) + (f": {named}" if others else ""), len(wrong) == n_asked
+    i, text = wrong[0]
+    said = f"{text} in {sample.place(i)}"
+    if len(wrong) > 1:
+        places = _places([sample.place(i) for i, _ in wrong])
+        said += f"; it refuses {len(wrong)} of the first {n_rows} rows: {places}"
+    return said, len(wrong) == n_asked
+
+
+def _places(places: Sequence[str]) -> str:
+    """Places in a few words: "a.jsonl, line 3, 5-9, b.jsonl, line 1"."""
+    ranges: list[tuple[str, int, int]] = []
+    for place in places:
+        found = re.fullmatch(r"(.*?)(\d+)", place, re.DOTALL)
+        before, number = (found[1], int(found[2])) if found else (place, -1)
+        if ranges and number >= 0 and ranges[-1][0] == before and ranges[-1][2] == number - 1:
+            ranges[-1] = (before, ranges[-1][1], number)
+        else:
+            ranges.append((before, number, number))
+    said, last = [], ""
+    for before, low, high in ranges[:_MAX_PLACES]:
+        numbers = "" if low < 0 else f"{low}" if low == high else f"{low}-{high}"
+        said.append(numbers if before == last and numbers else before + numbers)
+        last = before
+    more = len(ranges) - _MAX_PLACES
+    return ", ".join(said) + (f" and {more} more" if more > 0 else "")
 
 
 def _first(wrong: Sequence[tuple[int, str]], sample: Sample) -> str:

@@ -304,8 +304,10 @@ def test_validate_misspelt_name_gets_near_names_and_what_is_installed(file, site
     assert "Did you mean 'fake/answer_equals'" in text
 
 
-def test_validate_bare_name_is_refused_with_the_full_one(file, site):
+def test_validate_bare_name_is_refused_with_the_full_one(file, site, monkeypatch):
     site.install("grpo-reward-fake")
+    # A plugin beside it has the same bare name.
+    monkeypatch.setenv("GRPO_CORE_PLUGINS", "grpo-reward-fake")
 
     (text,) = file.found(GOOD.replace("fake/answer_equals", "answer_equals"))
 

@@ -334,21 +334,21 @@ def test_load_incompatible_plugin_is_not_imported(site):
 
 
 def test_find_two_distributions_with_one_entry_are_both_ambiguous(site):
-    site.install("acme-rewards", entry="math")
-    site.install("zeta-rewards", entry="math")
+    site.install("acme-rewards", entry="sums")
+    site.install("zeta-rewards", entry="sums")
 
     [acme], [zeta] = found("acme-rewards"), found("zeta-rewards")
 
     assert (acme.state, zeta.state) == ("ambiguous", "ambiguous")
     assert acme.reason == (
-        "entry 'math' is also claimed by zeta-rewards; set GRPO_CORE_BLOCK=<distribution>, or "
-        'write use = "acme-rewards:math/<reward>"'
+        "entry 'sums' is also claimed by zeta-rewards; set GRPO_CORE_BLOCK=<distribution>, or "
+        'write use = "acme-rewards:sums/<reward>"'
     )
 
 
 def test_find_clash_settled_by_blocking_leaves_the_other_usable(site, monkeypatch):
-    site.install("acme-rewards", entry="math")
-    site.install("zeta-rewards", entry="math")
+    site.install("acme-rewards", entry="sums")
+    site.install("zeta-rewards", entry="sums")
     monkeypatch.setenv("GRPO_CORE_BLOCK", "zeta_rewards")
 
     assert found("acme-rewards")[0].state == "found"

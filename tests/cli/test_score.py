@@ -339,7 +339,11 @@ def test_score_bare_name_prints_the_full_one_from_a_shell(site):
 
     ran = subprocess.run(
         [sys.executable, "-c", code, *arguments],
-        env={**os.environ, "PYTHONPATH": str(site.folder)},
+        env={
+            **os.environ,
+            "PYTHONPATH": str(site.folder),
+            "GRPO_CORE_PLUGINS": "grpo-reward-fake",  # a plugin beside it has the same bare name
+        },
         capture_output=True,
         text=True,
         timeout=60,

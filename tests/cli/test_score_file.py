@@ -54,8 +54,10 @@ def test_reward_by_name_with_option_constant_and_column(score, site, written):
     assert [row["mine.py:says/value"] for row in written(site)] == [0.5, 0.0, 0.5]
 
 
-def test_bare_name_is_taken_and_the_full_one_shown(score, site):
+def test_bare_name_is_taken_and_the_full_one_shown(score, site, monkeypatch):
     site.install("grpo-reward-fake")
+    # A plugin beside it has the same bare name.
+    monkeypatch.setenv("GRPO_CORE_PLUGINS", "grpo-reward-fake")
 
     ran = score("answer_equals", "--input", "answer=4", "--json")
 

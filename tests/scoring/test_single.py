@@ -182,8 +182,10 @@ def test_load_options_that_are_no_mapping_are_refused():
     )
 
 
-def test_load_full_and_bare_name_lead_to_the_installed_reward(site):
+def test_load_full_and_bare_name_lead_to_the_installed_reward(site, monkeypatch):
     site.install("grpo-reward-fake")
+    # A plugin beside it has the same bare name.
+    monkeypatch.setenv("GRPO_CORE_PLUGINS", "grpo-reward-fake")
 
     assert load_reward("fake/answer_equals")("a", answer="a").value == 1.0
     assert load_reward("answer_equals").name == "fake/answer_equals"

@@ -1,0 +1,88 @@
+r"""Finds the boxes of a text, `\boxed{…}` and `\fbox{…}`, in one pass."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+# A box, an escaped brace or line break, a brace. A "\b" that was read as a backspace counts too.
+_TOKEN = re.compile(
+    r"(?:\\(?:boxed|fbox|framebox)(?![A-Za-z])|\x08oxed(?![A-Za-z])"
+    r"|(?<![A-Za-z\\\x08])boxed(?=[ \t]{0,4}\{))"
+    r"|\\[{}]|\\\\(?!boxed|fbox|framebox)|[{}]"
+)
+_BLANKS = re.compile(r"\s{0,20}")
+# What a box without braces holds: `\boxed 5`, `\boxed5`, `\boxed\frac12`.
+_BARE = re.compile(r"[^\n$]{0,200}?(?=\$|\n|\\\]|\\\)|[.,;!?](?:\s|$)|$)")
+
+
+class Box(NamedTuple):
+    """A box and where it stands.
+
+    Attributes:
+        start: Where it begins.
+        end: Where it ends.
+        text: What it holds.
+    """
+
+    start: int
+    end: int
+    text: str
+
+
+class Boxes(NamedTuple):
+    """The boxes of a text.
+
+    Attributes:
+        closed: Those that are not inside another, in order.
+        cut_off: Where the last box begins if it is never closed, else -1.
+    """
+
+    closed: list[Box]
+    cut_off: int
+
+
+def boxes_of(text: str) -> Boxes:
+    """Finds all boxes; of boxes in a box the outer one counts."""
+    if "oxed" not in text and "fbox" not in text and "framebox" not in text:
+        return Boxes([], -1)
+    found: list[Box] = []
+    open_: list[tuple[int, int]] = []  # of each open brace: start of its box or -1, and its place
+    box_start, box_brace = -1, -1
+    for token in _TOKEN.finditer(text):
+        mark, at = token.group(), token.start()
+        if mark == "{":
+            open_.append((box_start if at == box_brace else -1, at))
+        elif mark == "}":
+            if open_:
+                start, brace = open_.pop()
+                if start >= 0:
+                    found.append(Box(start, at + 1, text[brace + 1 : at]))
+        elif len(mark) > 2:
+            blanks = _BLANKS.match(text, token.end())
+            box_start, box_brace = at, blanks.end() if blanks else token.end()
+            if not text.startswith("{", box_brace):
+                bare = _BARE.match(text, box_brace)
+                if bare and bare.group().strip():
+                    found.append(Box(at, bare.end(), bare.group()))
+    found.sort()
+    outer: list[Box] = []
+    for box in found:
+        if not outer or box.start >= outer[-1].end:
+            outer.append(box)
+    last_open = max((start for start, _ in open_), default=-1)
+    return Boxes(outer, -1 if outer and outer[-1].start > last_open else last_open)
+
+
+def unboxed(text: str) -> str:
+    """The text with each box replaced by what it holds, to any depth."""
+    for _ in range(8):  # nobody nests boxes deeper; what is left is unreadable
+        found = boxes_of(text).closed
+        if not found:
+            break
+        parts, at = [], 0
+        for box in found:
+            parts += [text[at : box.start], box.text]
+            at = box.end
+        text = "".join([*parts, text[at:]])
+    return text

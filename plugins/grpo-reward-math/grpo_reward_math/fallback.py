@@ -1,0 +1,79 @@
+"""LaTeX that only sympy can value: integrals, limits, derivatives, infinite sums.
+
+latex2sympy2_extended parses with ANTLR, which takes a second for ten nested brackets, so a text
+is looked at before it is handed over. Neither it nor sympy is imported before it is needed, and
+neither ever evaluates a text as code.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from grpo_reward_math.failures import LimitHit, Unreadable
+
+_COMMANDS = re.compile(r"\\(?:int|lim|sum|prod|frac\s*\{\s*d)(?![A-Za-z])")
+MAX_CHARS = 200
+MAX_BRACKETS = 12
+MAX_NUMBER = 10_000
+
+
+def may_read(latex: str) -> bool:
+    """Whether `latex` is of a kind that sympy can value, with all its parts."""
+    if not _COMMANDS.search(latex) or latex.count("{") != latex.count("}"):
+        return False
+    if "\\int" in latex and not re.search(r"d\s*\\?[A-Za-z]", latex):
+        return False
+    if "\\lim" in latex and not re.search(r"\\to(?![A-Za-z])|\\rightarrow", latex):
+        return False
+    return not re.search(r"\\(?:sum|prod)(?![A-Za-z])(?!.*_.*\^|.*\^.*_)", latex)
+
+
+def value(latex: str) -> Any:
+    """The sympy value of `latex`.
+
+    Raises:
+        Unreadable: It is not read, or has no value.
+        LimitHit: It is too long or too deep for the parser.
+    """
+    if len(latex) > MAX_CHARS:
+        raise LimitHit(f"a formula of more than {MAX_CHARS} characters for sympy")
+    if sum(latex.count(sign) for sign in "([{") > MAX_BRACKETS:
+        raise LimitHit(f"a formula of more than {MAX_BRACKETS} brackets for sympy")
+    if any(int(number) > MAX_NUMBER for number in re.findall(r"\d+", latex)):
+        raise LimitHit(f"a formula with numbers above {MAX_NUMBER} for sympy")
+    if re.search(r"\^\s*\{[^{}]*\^|!", latex):
+        raise LimitHit("a tower of powers or a factorial for sympy")
+    from latex2sympy2_extended import latex2sympy
+
+    try:
+        return latex2sympy(latex).doit()
+    except Exception as problem:
+        # The parser and sympy raise whatever they meet; to a grader each means the same.
+        raise Unreadable(f"sympy cannot value it ({type(problem).__name__})") from None
+
+
+def same(first: str, second: str) -> bool:
+    """Whether two formulas have one value."""
+    import sympy
+
+    try:
+        difference = sympy.simplify(value(first) - value(second))
+        return bool(difference == 0 or difference.equals(0))
+    except (TypeError, AttributeError, ValueError, NotImplementedError):
+        return False
+
+
+def equals_tree(found: Any, other: Any) -> bool:
+    """Whether the sympy value `found` is that of a tree without free symbols."""
+    from grpo_reward_math.numeric import Undefined, Values, context
+    from grpo_reward_math.rules import Rules
+
+    try:
+        mine = Values(Rules(), 30, {}, complex_roots=True).of(other)
+        ctx = context()
+        value = found.evalf(30)
+        its = ctx.mpf(str(value)) if value.is_real else ctx.mpc(*map(str, value.as_real_imag()))
+    except (Undefined, ValueError, TypeError, AttributeError):
+        return False
+    return bool(abs(mine - its) <= ctx.mpf(10) ** -20 * max(abs(mine), abs(its), 1e-300))

@@ -1,0 +1,50 @@
+"""What a comparison says, and the levels of comparing that build on each other."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+
+from grpo_reward_math.rules import Rules
+from grpo_reward_math.tree import Node
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether two answers are equal.
+
+    Attributes:
+        equal: The answer.
+        rule: What decided, in a few words.
+    """
+
+    equal: bool
+    rule: str
+
+
+class Comparer(ABC):
+    """Comparisons under one set of rules; kinds of answers are methods of classes built on it."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+
+    @abstractmethod
+    def compare(self, a: Node, g: Node) -> Verdict:
+        """Whether two trees are one answer; symmetric in the two."""
+
+    @abstractmethod
+    def structures(self, a: Node, g: Node) -> Verdict:
+        """Whether they are, units and words left aside."""
+
+
+def same_numbers(a: Fraction, g: Fraction) -> Verdict:
+    """Two exact numbers."""
+    if a == g:
+        return Verdict(True, "equal as exact numbers")
+    return Verdict(False, f"{_shown(a)} is not {_shown(g)}")
+
+
+def _shown(value: Fraction) -> str:
+    large = max(value.numerator.bit_length(), value.denominator.bit_length()) > 60
+    return "one exact number" if large else str(value)
