@@ -29,7 +29,7 @@ class Boxes:
         usable = len(os.sched_getaffinity(0))
         self._slots = min(slots or usable, usable)
         self._preload = tuple(preload)
-        self.layer = "lock"
+        self.layer = layer
         self.retries = 0
         self._pid = os.getpid()
         self._lock = threading.Lock()
@@ -80,7 +80,7 @@ class Boxes:
         worker = self._free.get()
         try:
             if worker is None:
-                worker = Worker(layers.settings(self.layer, self._preload))
+                worker = Worker(layers.settings(self.layer, self._preload, 0))
             yield worker
         except BoxFailed:
             worker = None

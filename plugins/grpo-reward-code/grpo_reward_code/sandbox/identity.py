@@ -40,6 +40,30 @@ def keep_capabilities(*kept: int) -> None:
     syscalls.call(syscalls.CAPSET, header, ctypes.create_string_buffer(data, 24))
 
 
+def choose(candidate: int, read: str) -> tuple[int, tuple[int, ...]]:
+    """Returns the user and the capabilities with which programs of root run.
+
+    A user that nobody else is, if that user can read the interpreter's own files; else with the one
+    capability that lets it read them (Landlock still says which); else root, with none.
+
+    Args:
+        candidate: The number of that user.
+        read: A file of the interpreter.
+    """
+    for uid, kept in ((candidate, ()), (candidate, (DAC_READ_SEARCH,))):
+        pid = os.fork()
+        if pid == 0:
+            try:
+                become(uid, *kept)
+                os.close(os.open(read, os.O_RDONLY))
+                os._exit(0)
+            except BaseException:
+                os._exit(1)
+        if os.waitpid(pid, 0)[1] == 0:
+            return uid, kept
+    return 0, ()
+
+
 def become(uid: int, *kept: int) -> None:
     """Becomes another user, with these capabilities and no others.
 

@@ -29,7 +29,7 @@ class Walls:
     """What is the same for all programs of a worker.
 
     Attributes:
-        rules: Descriptor of the Landlock rules.
+        rules: Descriptor of the Landlock rules; -1 for no walls at all.
         truncate: Whether Landlock guards truncate(2).
         uid: The user to become.
         kept: Capabilities that are kept, to read the interpreter's own files.
@@ -76,18 +76,22 @@ def shut_in(walls: Walls, handed: Handed, limits: Limits, parent: int, ready: in
     source = os.pread(handed.source, size, 0)
     # First out of the way of the numbers that they are to have.
     lifted = [fcntl.fcntl(fd, fcntl.F_DUPFD, _ABOVE_ALL) for fd in (*handed.kept, ready)]
-    rules = fcntl.fcntl(walls.rules, fcntl.F_DUPFD, _ABOVE_ALL)
+    rules = fcntl.fcntl(walls.rules, fcntl.F_DUPFD, _ABOVE_ALL) if walls.rules >= 0 else -1
     for number, fd in enumerate(lifted):
         os.dup2(fd, number, inheritable=True)
     keep = len(lifted)
-    identity.no_new_privileges()
     os.chdir(walls.folder)
     rlimits.apply(
         cpu_s=limits.cpu_s,
         memory_mb=walls.held_mb + limits.memory_mb,
         file_bytes=limits.file_bytes,
-        processes=limits.threads if walls.own_uid else None,
+        # Room for the worker and a judge; threads are counted from outside as well.
+        processes=limits.threads + 8 if walls.own_uid else None,
     )
+    if rules < 0:
+        os.closerange(keep, 1 << 20)
+        return source
+    identity.no_new_privileges()
     identity.become(walls.uid, *walls.kept)
     # Changing the user clears it.
     identity.die_with_parent(signal.SIGKILL)
@@ -119,7 +123,7 @@ def _clean(name: str) -> None:
     for module in [m for m in sys.modules if m.partition(".")[0] == _PACKAGE]:
         del sys.modules[module]
     sys.argv[:] = [name]
-    sys.path[:] = [os.getcwd(), *sys.path]
+    sys.path.insert(0, os.getcwd())
     os.environ.clear()
     sys.stdin = sys.__stdin__ = _stream(0, "r")  # type: ignore[misc]
     sys.stdout = sys.__stdout__ = _stream(1, "w")  # type: ignore[misc]

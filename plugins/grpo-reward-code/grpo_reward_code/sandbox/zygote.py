@@ -19,9 +19,10 @@ import socket
 import sys
 import threading
 import time
+from dataclasses import replace
 from typing import Any, NoReturn
 
-from grpo_reward_code.sandbox import identity, inside, landlock, rlimits
+from grpo_reward_code.sandbox import identity, inside, landlock, namespaces, rlimits, scratch
 from grpo_reward_code.sandbox.limits import Limits
 from grpo_reward_code.sandbox.watching import Child
 
@@ -49,12 +50,12 @@ def main() -> NoReturn:
     control = socket.socket(fileno=settings["control"])
     trainer: int = settings["trainer"]
     try:
-        walls = prepare(settings)
+        slot = prepare(settings)
     except Exception as error:
         control.send(json.dumps({"error": f"{type(error).__name__}: {error}"}).encode())
         os._exit(1)
     control.send(json.dumps({"ready": True}).encode())
-    handed, limits, ready, parent = serve(control, trainer, walls)
+    walls, handed, limits, ready, parent = serve(control, trainer, slot)
     # Only a child comes here, with as little below it on the stack as possible. The number of this
     # descriptor is about to be something else.
     control.detach()
@@ -65,11 +66,11 @@ def main() -> NoReturn:
         os._exit(1)
     inside.report(len(handed.kept), b"ok")
     name = handed.name
-    del control, trainer, walls, handed, limits, ready, parent, settings
+    del control, trainer, slot, walls, handed, limits, ready, parent, settings
     inside.run(source, name)
 
 
-def prepare(settings: dict[str, Any]) -> inside.Walls:
+def prepare(settings: dict[str, Any]) -> Slot:
     """Makes the interpreter warm and builds what all programs share.
 
     Raises:
@@ -90,34 +91,75 @@ def prepare(settings: dict[str, Any]) -> inside.Walls:
         importlib.import_module(name)
     for name in settings["preload"]:
         importlib.import_module(name)
+    held_mb = rlimits.held_mb()
+    layer = settings["layer"]
+    if layer == "ns":
+        namespaces.enter(settings["uid"], settings["trainer"], settings["control"])
+        namespaces.new_root(settings["readable"] + settings["devices"], settings["folder"])
     identity.hide()
-    held = rlimits.held_mb()
-    uid, kept, own = os.getuid(), (), False
-    rules = landlock.ruleset(settings["readable"], settings["writable"])
+    uid: int = os.getuid()
+    kept: tuple[int, ...] = ()
+    if uid == 0 and layer != "unsafe":
+        candidate = namespaces.INSIDE_UID if layer == "ns" else settings["uid"]
+        uid, kept = identity.choose(candidate, os.__file__)
     gc.collect()
     gc.freeze()
-    return inside.Walls(
-        rules=rules,
-        truncate=landlock.version() >= 3,
-        uid=uid,
-        kept=kept,
-        own_uid=own,
-        held_mb=held,
-        folder=settings["folder"],
-    )
+    return Slot(settings, uid, kept, held_mb)
+
+
+class Slot:
+    """The walls and the scratch folder of one worker."""
+
+    def __init__(
+        self, settings: dict[str, Any], uid: int, kept: tuple[int, ...], held_mb: int
+    ) -> None:
+        self._settings = settings
+        layer: str = settings["layer"]
+        self.scratch: scratch.Tmpfs | scratch.Folder
+        if layer == "ns":
+            self.scratch = scratch.Tmpfs(settings["folder"])
+        else:
+            self.scratch = scratch.Folder(settings["folder"], uid)
+        abi = 0 if layer == "unsafe" else landlock.version()
+        self._walls = inside.Walls(
+            rules=-1,
+            truncate=abi >= 3,
+            uid=uid,
+            kept=kept,
+            own_uid=layer == "ns" or uid != os.getuid(),
+            held_mb=held_mb,
+            folder="/",
+        )
+        self.bare = self._with(None)
+        self.full = self._with(settings["folder"])
+
+    def fresh(self, size: int) -> None:
+        """Makes the scratch folder empty."""
+        if self.scratch.fresh(size):
+            os.close(self.full.rules)
+            self.full = self._with(self._settings["folder"])
+
+    def _with(self, folder: str | None) -> inside.Walls:
+        told = self._settings
+        if told["layer"] == "unsafe":
+            return replace(self._walls, folder=folder or "/")
+        writable = told["devices"] if folder is None else [*told["devices"], folder]
+        rules = landlock.ruleset(told["readable"], writable)
+        return replace(self._walls, rules=rules, folder=folder or "/")
 
 
 def serve(
-    control: socket.socket, trainer: int, walls: inside.Walls
-) -> tuple[inside.Handed, Limits, int, int]:
+    control: socket.socket, trainer: int, slot: Slot
+) -> tuple[inside.Walls, inside.Handed, Limits, int, int]:
     """Forks children as asked; returns in each child, with what it is to run."""
     while True:
-        await_request(control, trainer)
+        await_request(control, trainer, slot)
         text, fds, _, _ = socket.recv_fds(control, _MOST_BYTES, _MOST_FDS)
         if not text:
-            os._exit(0)
+            end([], slot)
         request = json.loads(text)
         limits = Limits(**request["limits"])
+        slot.fresh(limits.file_bytes)
         children: list[Child] = []
         parent = os.getpid()
         left = list(fds)
@@ -125,28 +167,32 @@ def serve(
             own, left = left[: asked["fds"]], left[asked["fds"] :]
             reading, ready = os.pipe()
             pid = os.fork()
+            # A judge must not read what a submission wrote, least of all a module.
+            walls = slot.bare if children else slot.full
             if pid == 0:
                 handed = inside.Handed(asked["name"], own[0], own[1:])
-                return handed, limits, ready, parent
+                return walls, handed, limits, ready, parent
             os.close(ready)
             grace_s = _JUDGE_GRACE_S if children else 0.0
             children.append(Child(pid, os.pidfd_open(pid), reading, limits, grace_s))
         for fd in fds:
             os.close(fd)
-        attend(children, control, trainer)
+        attend(children, control, trainer, slot)
         control.send(json.dumps([child.said() for child in children]).encode())
 
 
-def await_request(control: socket.socket, trainer: int) -> None:
+def await_request(control: socket.socket, trainer: int, slot: Slot) -> None:
     """Returns when there is a request; ends the process when nobody is left to make one."""
     poller = select.poll()
     poller.register(control, select.POLLIN)
     poller.register(trainer, select.POLLIN)
     if any(fd == trainer for fd, _ in poller.poll()):
-        os._exit(0)
+        end([], slot)
 
 
-def attend(children: list[Child], control: socket.socket, trainer: int) -> None:
+def attend(
+    children: list[Child], control: socket.socket, trainer: int, slot: Slot
+) -> None:
     """Keeps the limits of running programs until all have ended."""
     poller = select.poll()
     poller.register(control, select.POLLIN)
@@ -159,17 +205,19 @@ def attend(children: list[Child], control: socket.socket, trainer: int) -> None:
     while running:
         for fd, _ in poller.poll(pause_s * 1000):
             if fd == trainer:
-                end(children)
+                end(children, slot)
             elif fd == control.fileno():
                 order = control.recv(_MOST_BYTES)
                 if not order:
-                    end(children)
+                    end(children, slot)
                 for child in running.values():
                     child.kill(order.decode())
             elif running[fd].reap():
                 poller.unregister(fd)
                 del running[fd]
         pause_s = min((child.look() for child in running.values()), default=0.0)
+        if running and slot.scratch.is_over(children[0].limits.file_bytes):
+            children[0].kill("files")
         if len(children) == 2 and len(running) == 1:
             pause_s = min(pause_s, grace.look(*children))
 
@@ -196,12 +244,12 @@ class Grace:
         return max(left, 0.001)
 
 
-def end(children: list[Child]) -> NoReturn:
+def end(children: list[Child], slot: Slot) -> NoReturn:
     """Ends all children and this process; the trainer is gone."""
     for child in children:
         child.kill("ended")
     with contextlib.suppress(ChildProcessError):
         while True:
             os.wait()
-    time.sleep(0)
+    slot.scratch.remove()
     os._exit(0)

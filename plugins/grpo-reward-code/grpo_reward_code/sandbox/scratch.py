@@ -1,0 +1,102 @@
+"""The folder in which a program may write: empty for each, and of a limited size."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from grpo_reward_code.sandbox import namespaces
+
+_MOST_ENTRIES = 2000
+
+
+class Tmpfs:
+    """A file system of its own: the kernel keeps the size and the number of files."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._size = 0
+        os.makedirs(folder, exist_ok=True)
+
+    def fresh(self, size: int) -> bool:
+        """Makes the folder empty and of this size; whether it is another folder now."""
+        if self._size == size and not os.listdir(self._folder):
+            return False
+        if self._size:
+            namespaces.drop_scratch(self._folder)
+        namespaces.new_scratch(self._folder, size)
+        self._size = size
+        return True
+
+    def is_over(self, size: int) -> bool:
+        """Never: a write beyond the size fails."""
+        return False
+
+    def remove(self) -> None:
+        """Nothing to do: it goes with the namespace."""
+
+
+class Folder:
+    """A folder of the host, looked at while the program runs."""
+
+    def __init__(self, folder: str, uid: int) -> None:
+        self._folder = folder
+        if uid != os.getuid():
+            os.chown(folder, uid, uid)
+
+    def fresh(self, size: int) -> bool:
+        """Makes the folder empty; it stays the same folder."""
+        _empty(self._folder)
+        return False
+
+    def is_over(self, size: int) -> bool:
+        """Whether there are more bytes or more files in it than there may be."""
+        used, entries, folders = 0, 0, [self._folder]
+        while folders:
+            try:
+                with os.scandir(folders.pop()) as found:
+                    for entry in found:
+                        entries += 1
+                        if entry.is_dir(follow_symlinks=False):
+                            folders.append(entry.path)
+                        else:
+                            used += entry.stat(follow_symlinks=False).st_blocks * 512
+                        if used > size or entries > _MOST_ENTRIES:
+                            return True
+            except FileNotFoundError:
+                continue
+            except OSError:
+                # Made unreadable, or too deep to name.
+                return True
+        return False
+
+    def remove(self) -> None:
+        """Takes the folder away."""
+        with contextlib.suppress(OSError):
+            _empty(self._folder)
+            os.rmdir(self._folder)
+
+
+def _empty(folder: str) -> None:
+    """Empties a folder of any depth: what is in its folders is first moved up into itself."""
+    moved = 0
+    while names := os.listdir(folder):
+        for name in names:
+            path = f"{folder}/{name}"
+            try:
+                os.unlink(path)
+                continue
+            except (IsADirectoryError, PermissionError):
+                os.chmod(path, 0o700)
+            for inner in os.listdir(path):
+                moved += 1
+                target = f"{folder}/.moved-{moved}"
+                while os.path.lexists(target):
+                    moved += 1
+                    target = f"{folder}/.moved-{moved}"
+                try:
+                    os.unlink(f"{path}/{inner}")
+                except (IsADirectoryError, PermissionError):
+                    os.chmod(f"{path}/{inner}", 0o700)
+                    os.rename(f"{path}/{inner}", target)
+            os.rmdir(path)
