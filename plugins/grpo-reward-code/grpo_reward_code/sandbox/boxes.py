@@ -9,6 +9,7 @@ import queue
 import threading
 from collections.abc import Iterator, Sequence
 
+from grpo_core.errors import ConfigError
 from grpo_reward_code.sandbox import layers
 from grpo_reward_code.sandbox.limits import Limits
 from grpo_reward_code.sandbox.program import BoxFailed, Judged, Program, Ran
@@ -20,23 +21,39 @@ class Boxes:
 
     Attributes:
         layer: The isolation in force: `ns`, `lock` or `unsafe`.
+        slots: Programs at one time.
         retries: Programs that were run again since the machine gave them no time.
     """
 
     def __init__(
         self, slots: int | None = None, *, layer: str = "auto", preload: Sequence[str] = ()
     ) -> None:
-        usable = len(os.sched_getaffinity(0))
-        self._slots = min(slots or usable, usable)
-        self._preload = tuple(preload)
-        self.layer = layer
+        """Finds the strongest layer that holds, by trying to get out of it.
+
+        Args:
+            slots: Programs at one time; at most, and by default, the usable processors.
+            layer: `auto`, `ns`, `lock` or `unsafe` (see `layers.py`).
+            preload: Modules that are imported once, before the first program (`numpy`).
+
+        Raises:
+            ConfigError: An argument is not as it must be.
+            NoIsolation: No layer holds on this machine; the text says what was tried.
+        """
+        if slots is not None and slots < 1:
+            raise ConfigError(f"slots: expected a number above 0, got {slots!r}")
+        usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+        self.slots = min(slots or usable, usable)
         self.retries = 0
+        self._preload = tuple(preload)
         self._pid = os.getpid()
         self._lock = threading.Lock()
-        self._free: queue.LifoQueue[Worker | None] = queue.LifoQueue()
-        for _ in range(self._slots):
-            self._free.put(None)
         self._closed = False
+        self._free: queue.LifoQueue[Worker | None] = queue.LifoQueue()
+        self.layer, first = layers.choose(layer, self._preload)
+        # The other slots start when they are needed.
+        for _ in range(self.slots - 1):
+            self._free.put(None)
+        self._free.put(first)
         atexit.register(self.close)
 
     def run(self, program: Program, limits: Limits) -> Ran:
@@ -75,25 +92,31 @@ class Boxes:
 
     @contextlib.contextmanager
     def _slot(self) -> Iterator[Worker]:
-        if self._closed:
-            raise BoxFailed("the boxes are closed")
+        if os.getpid() != self._pid:
+            raise BoxFailed("boxes cannot be used in a process forked from the one they belong to")
         worker = self._free.get()
         try:
-            if worker is None:
-                worker = Worker(layers.settings(self.layer, self._preload, 0))
+            if self._closed:
+                raise BoxFailed("the boxes are closed")
+            if worker is None or worker.is_closed:
+                worker = layers.start(self.layer, self._preload)
             yield worker
-        except BoxFailed:
-            worker = None
-            raise
         finally:
             self._free.put(worker)
 
     def close(self) -> None:
-        """Ends all processes; the boxes cannot be used any more."""
+        """Ends all processes, once what runs has ended; the boxes cannot be used any more."""
         if os.getpid() != self._pid:
             return
-        self._closed = True
-        for _ in range(self._slots):
+        with self._lock:
+            was_closed, self._closed = self._closed, True
+        if was_closed:
+            return
+        atexit.unregister(self.close)
+        for _ in range(self.slots):
             worker = self._free.get()
             if worker is not None:
                 worker.close()
+        # Whoever still waits for a slot is told.
+        for _ in range(self.slots):
+            self._free.put(None)

@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import select
+import shutil
 import socket
 import subprocess
 import sys
@@ -110,6 +111,7 @@ class Worker:
             theirs.close()
             os.close(trainer)
         self._control = ours
+        self._folder: str = settings["folder"] if settings["layer"] != "ns" else ""
         said = self._receive(time.monotonic() + START_S)
         if "error" in said:
             self.close()
@@ -234,14 +236,24 @@ class Worker:
             raise BoxFailed(f"the sandbox's process ended (exit status {code})")
         return json.loads(text)
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether it has been closed."""
+        return self._control.fileno() < 0
+
     def close(self) -> None:
         """Ends the process and what runs in it."""
-        self._control.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(2.0)
+        if self.is_closed:
             return
-        self._process.kill()
-        self._process.wait()
+        self._control.close()
+        try:
+            self._process.wait(2.0)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._folder:
+            # The process does this itself where it can.
+            shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def _file(data: bytes) -> int:
