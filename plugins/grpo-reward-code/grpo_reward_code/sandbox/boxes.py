@@ -98,7 +98,10 @@ class Boxes:
         try:
             if self._closed:
                 raise BoxFailed("the boxes are closed")
-            if worker is None or worker.is_closed:
+            if worker is not None and worker.is_gone:
+                worker.close()
+                worker = None
+            if worker is None:
                 worker = layers.start(self.layer, self._preload)
             yield worker
         finally:

@@ -34,7 +34,7 @@ _DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 _WAYS_OUT = (
     "Ways out: a kernel with Landlock (5.13 or later, `landlock` among its security modules, which "
     "most distributions have); in a container, a seccomp profile that lets the landlock_* calls "
-    "through, as that of Docker 20.10.10 and later does; another machine for the rewards. For code "
+    "through; another machine for the rewards. For code "
     f"that you trust as your own, layer = \"unsafe\" or {VARIABLE}=unsafe runs it with limits only."
 )
 

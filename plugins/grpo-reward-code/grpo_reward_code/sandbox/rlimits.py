@@ -32,7 +32,7 @@ def apply(*, cpu_s: float, memory_mb: int, file_bytes: int, processes: int | Non
         (resource.RLIMIT_AS, memory_mb * _MIB),
         (resource.RLIMIT_CPU, seconds),
         (resource.RLIMIT_FSIZE, file_bytes),
-        (resource.RLIMIT_NOFILE, 256),
+        (resource.RLIMIT_NOFILE, 64),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_MEMLOCK, 0),
         (resource.RLIMIT_MSGQUEUE, 0),

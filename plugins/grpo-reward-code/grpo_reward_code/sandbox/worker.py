@@ -241,6 +241,15 @@ class Worker:
         """Whether it has been closed."""
         return self._control.fileno() < 0
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether it has been closed, or ended while it had nothing to do."""
+        if self.is_closed:
+            return True
+        poller = select.poll()
+        poller.register(self._control, select.POLLIN)
+        return bool(poller.poll(0))
+
     def close(self) -> None:
         """Ends the process and what runs in it."""
         if self.is_closed:
