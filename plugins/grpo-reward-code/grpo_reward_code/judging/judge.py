@@ -67,7 +67,7 @@ class Judge(Peer):
 
     def _equals(self, owner: Any, plain: Any) -> bool:
         changing = getattr(type(owner), "_grpo_changing", None)
-        if changing is None or not isinstance(plain, changing):
+        if changing is None or not owner._grpo_equals or not isinstance(plain, changing):
             return False
         return bool(self.base(owner) == plain)
 

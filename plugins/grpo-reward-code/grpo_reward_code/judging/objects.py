@@ -105,6 +105,7 @@ class Remote:
     _grpo_number: int
     _grpo_trusted = False  # made by the test itself, of a class that it names
     _grpo_changing: type | None = None  # the built-in type it is a subclass of
+    _grpo_equals = True  # False where its class says itself what it equals
     _grpo_seen = False  # made by an operator that saw a value of the test
 
     def __getattr__(self, name: str) -> Any:
@@ -156,6 +157,8 @@ def _own_of_value(name: str, base: type) -> Any:
     def method(self: Any, *args: Any) -> Any:
         if plain is None or all(is_remote(arg) for arg in args):
             return self._grpo_peer.operate(name, self, *args)
+        if name in ("eq", "ne"):
+            return name == "ne"
         return plain(self, *args)
 
     return method
@@ -205,6 +208,8 @@ def class_of(
         elif base in CHANGING:
             names["_grpo_changing"] = base
             names["__class__"] = property(lambda self, base=base: base)
+    if {"eq", "ne"} & set(own):
+        names["_grpo_equals"] = False
     if any(issubclass(parent, Value) for parent in parents):
         value = next(kind for kind in VALUES if any(issubclass(p, kind) for p in parents))
         names |= {f"__{n}__": _own_of_value(n, value) for n in own if n in _OF_VALUES}

@@ -115,7 +115,7 @@ def same(got: Any, want: Any, tolerance: float | None) -> bool:
     """
     if isinstance(got, Remote):
         changing = getattr(type(got), "_grpo_changing", None)
-        if changing is None:
+        if changing is None or not got._grpo_equals:
             return False
         got = got._grpo_peer.base(got)
     if hasattr(type(got), "tolist"):
