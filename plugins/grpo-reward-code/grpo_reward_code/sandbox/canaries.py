@@ -22,7 +22,7 @@ from grpo_reward_code.sandbox.worker import Worker
 
 _LIMITS = Limits(cpu_s=5.0, wall_factor=6.0)
 
-# What the program does. Each attempt returns something true if it got out.
+# What the program does. Each attempt returns something true if it got out; none does harm then.
 _ATTEMPTS = """
 import ctypes, json, os, resource, socket, sys, threading
 
@@ -79,7 +79,8 @@ def forks():
     return True
 
 def executes():
-    os.execv(sys.executable, [sys.executable, "-c", "print(['executes'])"])
+    said = json.dumps({"ran": ["executes", "a thread"], "out": ["executes"]})
+    os.execv(sys.executable, [sys.executable, "-c", f"print({said!r})"])
 
 def signals_the_trainer():
     os.kill(told["trainer"], 0)
@@ -113,9 +114,6 @@ def outlives():
 def makes_a_namespace():
     return system_call(272, 0x10000000)
 
-def mounts():
-    return libc.mount(b"none", b"/", b"tmpfs", 0, None) == 0
-
 def traces():
     return system_call(101, 16, os.getppid(), 0, 0)
 
@@ -145,8 +143,8 @@ with open("scratch", "w") as file:
     file.write("x" * 1000)
 print(json.dumps({"ran": ran, "out": out}))
 """
-# Ends the program where it holds, so it cannot be in the same process as the others.
-_LAST = "uses_another_table"
+# Each in a process of its own: one where it gets out, one where it does not, would end the others.
+_ALONE = ("executes", "uses_another_table")
 
 
 def attempts() -> list[str]:
@@ -179,7 +177,10 @@ class _Outside:
         ):
             place.setblocking(False)
             with contextlib.suppress(BlockingIOError):
-                place.accept() if place.type == socket.SOCK_STREAM else place.recv(1)
+                if place.type == socket.SOCK_STREAM:
+                    place.accept()[0].close()
+                else:
+                    place.recv(1)
                 seen.append(name)
         return seen
 
@@ -229,10 +230,11 @@ def escapes(worker: Worker) -> list[str]:
             "uid": os.getuid(),
         }
         out: list[str] = []
-        for names in ([n for n in every if n != _LAST], [_LAST]):
+        together = [name for name in every if name not in _ALONE]
+        for names in (together, *([name] for name in _ALONE)):
             stdin = json.dumps({**told, "attempts": names}).encode()
             ran = worker.run(Program(_ATTEMPTS, stdin, "canaries.py"), _LIMITS).ran
-            if names == [_LAST] and ran.signal is not None:
+            if names == ["uses_another_table"] and ran.signal is not None:
                 continue
             try:
                 said = json.loads(ran.stdout)

@@ -73,7 +73,8 @@ def become(uid: int, *kept: int) -> None:
     if uid != os.getuid():
         if kept:
             syscalls.prctl(_SET_KEEPCAPS, 1)
-        os.setgroups([])
+        if os.getgroups():
+            os.setgroups([])
         os.setresgid(uid, uid, uid)
         os.setresuid(uid, uid, uid)
     keep_capabilities(*kept)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _sitebuiltins
 import atexit
 import builtins
 import fcntl
@@ -15,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from grpo_reward_code.sandbox import identity, landlock, rlimits, seccomp, syscalls
+from grpo_reward_code.sandbox import identity, landlock, rlimits, seccomp
 from grpo_reward_code.sandbox.limits import Limits
 
 _PACKAGE = "grpo_reward_code"
@@ -30,7 +31,7 @@ class Walls:
 
     Attributes:
         rules: Descriptor of the Landlock rules; -1 for no walls at all.
-        truncate: Whether Landlock guards truncate(2).
+        filter: The filter of system calls.
         uid: The user to become.
         kept: Capabilities that are kept, to read the interpreter's own files.
         own_uid: Whether nobody else runs as that user, so that its threads can be counted.
@@ -39,7 +40,7 @@ class Walls:
     """
 
     rules: int
-    truncate: bool
+    filter: bytes
     uid: int
     kept: tuple[int, ...]
     own_uid: bool
@@ -97,13 +98,14 @@ def shut_in(walls: Walls, handed: Handed, limits: Limits, parent: int, ready: in
     identity.die_with_parent(signal.SIGKILL)
     landlock.restrict(rules)
     os.closerange(keep, 1 << 20)
-    seccomp.install(seccomp.build(os.getpid(), truncate=walls.truncate))
+    seccomp.install(walls.filter)
     return source
 
 
 def run(source: bytes, name: str) -> NoReturn:
     """Runs a program as the main module and ends the process with its exit status."""
-    _clean(name)
+    sys.argv[:] = [name]
+    sys.path.insert(0, os.getcwd())
     main = types.ModuleType("__main__")
     main.__dict__.update(__builtins__=builtins, __file__=name, __annotations__={})
     sys.modules["__main__"] = main
@@ -118,17 +120,31 @@ def run(source: bytes, name: str) -> NoReturn:
     _end(status)
 
 
-def _clean(name: str) -> None:
-    """Takes away what the worker needed and puts in place what a program expects."""
-    for module in [m for m in sys.modules if m.partition(".")[0] == _PACKAGE]:
-        del sys.modules[module]
-    sys.argv[:] = [name]
-    sys.path.insert(0, os.getcwd())
+def dress() -> None:
+    """Makes the interpreter what a program expects to find; once, before any program.
+
+    What is done here need not be done in each child, and costs it no copies of memory.
+    """
+    # -S leaves these out.
+    builtins.exit = _sitebuiltins.Quitter("exit", "Ctrl-D (i.e. EOF)")
+    builtins.quit = _sitebuiltins.Quitter("quit", "Ctrl-D (i.e. EOF)")
+    builtins.help = _sitebuiltins._Helper()
     os.environ.clear()
+    # A stream remembers of what kind its descriptor is, so that must be right already.
+    standing = [os.dup(fd) for fd in range(3)]
+    file = os.memfd_create("stdin")
+    other, pipe = os.pipe()
+    for fd, source in enumerate((file, pipe, pipe)):
+        os.dup2(source, fd)
     sys.stdin = sys.__stdin__ = _stream(0, "r")  # type: ignore[misc]
     sys.stdout = sys.__stdout__ = _stream(1, "w")  # type: ignore[misc]
     sys.stderr = sys.__stderr__ = _stream(2, "w", "backslashreplace")  # type: ignore[misc]
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for fd, source in enumerate(standing):
+        os.dup2(source, fd)
+    for fd in (*standing, file, pipe, other):
+        os.close(fd)
+    for module in [m for m in sys.modules if m.partition(".")[0] == _PACKAGE]:
+        del sys.modules[module]
 
 
 def _stream(fd: int, mode: str, errors: str = "strict") -> io.TextIOWrapper:
@@ -136,10 +152,7 @@ def _stream(fd: int, mode: str, errors: str = "strict") -> io.TextIOWrapper:
     raw.name = {0: "<stdin>", 1: "<stdout>", 2: "<stderr>"}[fd]
     if mode == "r":
         return io.TextIOWrapper(io.BufferedReader(raw), "utf-8", errors)
-    buffered = io.BufferedWriter(raw)
-    return io.TextIOWrapper(
-        buffered, "utf-8", errors, line_buffering=fd == 2, write_through=False
-    )
+    return io.TextIOWrapper(io.BufferedWriter(raw), "utf-8", errors, line_buffering=fd == 2)
 
 
 def _status(left: SystemExit) -> int:
@@ -184,6 +197,3 @@ def report(ready: int, text: bytes) -> None:
     """Tells the worker that the walls stand, or why they do not."""
     os.write(ready, text)
     os.close(ready)
-
-
-__all__ = ["Handed", "Walls", "report", "run", "shut_in", "syscalls"]

@@ -35,7 +35,7 @@ _WAYS_OUT = (
     "Ways out: a kernel with Landlock (5.13 or later, `landlock` among its security modules, which "
     "most distributions have); in a container, a seccomp profile that lets the landlock_* calls "
     "through; another machine for the rewards. For code "
-    f"that you trust as your own, layer = \"unsafe\" or {VARIABLE}=unsafe runs it with limits only."
+    f'that you trust as your own, layer = "unsafe" or {VARIABLE}=unsafe runs it with limits only.'
 )
 
 _log = logging.getLogger("grpo_reward_code")
@@ -72,7 +72,7 @@ def choose(layer: str, preload: Sequence[str]) -> tuple[str, Worker]:
     _refuse_missing(preload)
     if layer == "unsafe":
         _log.warning(
-            "layer \"unsafe\": programs run with resource limits and NO isolation; they can read "
+            'layer "unsafe": programs run with resource limits and NO isolation; they can read '
             "and change whatever this user can"
         )
         return layer, start(layer, preload)
@@ -139,7 +139,7 @@ def _refuse_elsewhere(layer: str) -> None:
     if layer != "unsafe" and (platform.machine() != "x86_64" or sys.maxsize < 1 << 32):
         raise NoIsolation(
             f"the filter of system calls is written for x86-64, this is {here}: score on another "
-            f"machine. For code that you trust as your own: layer = \"unsafe\" or {VARIABLE}=unsafe"
+            f'machine. For code that you trust as your own: layer = "unsafe" or {VARIABLE}=unsafe'
         )
 
 

@@ -201,9 +201,7 @@ def drop_scratch(folder: str) -> None:
     _umount(folder)
 
 
-def _mount(
-    source: str | None, target: str, kind: str | None, flags: int, data: str = ""
-) -> None:
+def _mount(source: str | None, target: str, kind: str | None, flags: int, data: str = "") -> None:
     syscalls.call(
         syscalls.MOUNT,
         source.encode() if source else None,

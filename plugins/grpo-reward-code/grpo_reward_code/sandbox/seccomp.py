@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import os
 import struct
 
 from grpo_reward_code.sandbox import syscalls
@@ -100,11 +101,14 @@ def _free(numbers: list[int]) -> list[_Instruction]:
     return body
 
 
-def build(pid: int, *, truncate: bool) -> bytes:
-    """Returns the filter for a program.
+# Stands for the program's own process until `install`: no process has this number.
+_OWN_PID = 0x7ABCDEF1
+
+
+def build(*, truncate: bool) -> bytes:
+    """Returns the filter for programs, but for the number of their process.
 
     Args:
-        pid: Its process, the only one that it may signal.
         truncate: Whether something else guards truncate(2).
     """
     code: list[_Instruction] = [
@@ -147,9 +151,9 @@ def build(pid: int, *, truncate: bool) -> bytes:
             _return(_ALLOW),
         ],
     )
-    code += _rule(syscalls.KILL, _one_of(0, (pid,)))
-    code += _rule(syscalls.TGKILL, _one_of(0, (pid,)))
-    code += _rule(syscalls.PRLIMIT64, _one_of(0, (0, pid)))
+    code += _rule(syscalls.KILL, _one_of(0, (_OWN_PID,)))
+    code += _rule(syscalls.TGKILL, _one_of(0, (_OWN_PID,)))
+    code += _rule(syscalls.PRLIMIT64, _one_of(0, (0, _OWN_PID)))
     code += _rule(syscalls.PRCTL, _one_of(0, _PRCTL_ALLOWED))
     code += _rule(syscalls.IOCTL, _one_of(1, _IOCTL_ALLOWED, errno.ENOTTY))
     code += _rule(syscalls.FCNTL, _one_of(1, _FCNTL_ALLOWED))
@@ -166,9 +170,12 @@ def build(pid: int, *, truncate: bool) -> bytes:
 def install(code: bytes) -> None:
     """Puts the calling thread under the filter; it cannot be taken off.
 
+    The calling process is the only one that it may signal from then on.
+
     Raises:
         OSError: The kernel refused it.
     """
+    code = code.replace(struct.pack("=I", _OWN_PID), struct.pack("=I", os.getpid()))
     held = ctypes.create_string_buffer(code, len(code))
     program = struct.pack("@HxxxxxxQ", len(code) // 8, ctypes.addressof(held))
     syscalls.call(

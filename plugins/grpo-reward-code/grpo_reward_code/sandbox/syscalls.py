@@ -64,7 +64,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 libc.syscall.restype = ctypes.c_long
 
 
-def call(number: int, *arguments: int | bytes | None | ctypes.Array[ctypes.c_char]) -> int:
+def call(number: int, *arguments: int | bytes | ctypes.Array[ctypes.c_char] | None) -> int:
     """Returns what the system call returns.
 
     Raises:
@@ -80,7 +80,7 @@ def call(number: int, *arguments: int | bytes | None | ctypes.Array[ctypes.c_cha
 
 
 def prctl(option: int, value: int = 0, third: int = 0) -> int:
-    """Returns what prctl(2) returns.
+    """What the system call of this name returns.
 
     Raises:
         OSError: It failed.

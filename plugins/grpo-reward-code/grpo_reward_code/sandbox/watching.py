@@ -60,7 +60,8 @@ class Child:
         elif self._threads() > self.limits.threads:
             self.kill("threads")
         left = min(
-            (self.limits.cpu_s - used) / (os.cpu_count() or 1), self.limits.wall_s + self.grace_s - wall
+            (self.limits.cpu_s - used) / (os.cpu_count() or 1),
+            self.limits.wall_s + self.grace_s - wall,
         )
         return min(max(left, _SHORTEST_S), _LONGEST_S)
 
@@ -73,6 +74,9 @@ class Child:
 
     def reap(self) -> bool:
         """Whether the program has ended; then notes how."""
+        # Without walls there may be others. The group's number is free only after the wait.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
         pid, status, usage = os.wait4(self.pid, os.WNOHANG)
         if pid == 0:
             return False

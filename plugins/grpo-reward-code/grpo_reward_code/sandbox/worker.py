@@ -22,6 +22,8 @@ from grpo_reward_code.sandbox.program import BoxFailed, Program, Ran
 # Far more than any needs; so that nothing is waited for without an end.
 START_S = 60.0
 PATIENCE_S = 15.0
+_STOP = b"output"
+_AFTER_END_S = 2.0
 _CHUNK = 1 << 16
 _MOST_REPORT = 16_000_000
 _ENVIRONMENT = {
@@ -66,12 +68,14 @@ class _Output:
 
     most: int
     text: bytearray = field(default_factory=bytearray)
+    is_cut: bool = False
 
     def is_over(self, data: bytes) -> bool:
         """Keeps what there is room for; whether that was not all."""
         room = self.most - len(self.text)
         self.text += data[:room]
-        return len(data) > room
+        self.is_cut = self.is_cut or len(data) > room
+        return self.is_cut
 
 
 class Worker:
@@ -89,6 +93,7 @@ class Worker:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         trainer = os.pidfd_open(os.getpid())
         told = {**settings, "control": theirs.fileno(), "trainer": trainer}
+        self._errors = os.memfd_create("errors", os.MFD_CLOEXEC)
         package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
         try:
             self._process = subprocess.Popen(
@@ -98,7 +103,7 @@ class Worker:
                 ],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
+                stderr=self._errors,
                 pass_fds=[theirs.fileno(), trainer],
                 env=_ENVIRONMENT,
                 cwd="/",
@@ -106,6 +111,7 @@ class Worker:
             )
         except OSError as error:
             ours.close()
+            os.close(self._errors)
             raise BoxFailed(f"the sandbox's process cannot be started: {error}") from error
         finally:
             theirs.close()
@@ -163,9 +169,7 @@ class Worker:
             self.close()
             raise
 
-    def _run(
-        self, jobs: Sequence[Job], limits: Limits, outputs: dict[int, _Output]
-    ) -> list[Ended]:
+    def _run(self, jobs: Sequence[Job], limits: Limits, outputs: dict[int, _Output]) -> list[Ended]:
         handed: list[int] = [fd for job in jobs for fd in job.extra]
         kept: list[int] = []
         sent: list[int] = []
@@ -191,9 +195,10 @@ class Worker:
         finally:
             for fd in (*handed, *kept):
                 os.close(fd)
-        texts = [bytes(outputs[fd].text) for fd in kept]
+        pairs = zip(kept[::2], kept[1::2], strict=True)
         return [
-            _ended(told, texts[2 * i], texts[2 * i + 1]) for i, told in enumerate(said)
+            _ended(told, outputs[out], outputs[err])
+            for told, (out, err) in zip(said, pairs, strict=True)
         ]
 
     def _read(self, outputs: dict[int, _Output], limits: Limits) -> list[dict[str, Any]]:
@@ -203,15 +208,20 @@ class Worker:
             poller.register(fd, select.POLLIN)
         open_ = set(outputs)
         deadline = time.monotonic() + limits.wall_s + PATIENCE_S
-        said: list[dict[str, Any]] | None = None
+        said: Any = None
         flooded = False
         while said is None or open_:
             events = poller.poll(max(0.0, deadline - time.monotonic()) * 1000)
+            if not events and said is not None:
+                break  # without walls, a process that got away may hold on to a pipe
             if not events:
                 raise BoxFailed(f"the sandbox gave no answer in {limits.wall_s + PATIENCE_S:g} s")
             for fd, _ in events:
                 if fd == self._control.fileno():
                     said = self._receive(deadline)
+                    if isinstance(said, dict):
+                        raise BoxFailed(f"the sandbox's process failed: {said['error']}")
+                    deadline = time.monotonic() + _AFTER_END_S
                     poller.unregister(fd)
                     continue
                 data = os.read(fd, _CHUNK)
@@ -221,8 +231,9 @@ class Worker:
                     continue
                 if outputs[fd].is_over(data) and not flooded and said is None:
                     flooded = True
-                    self._control.send(b"output")
-        return said
+                    self._control.send(_STOP)
+        told: list[dict[str, Any]] = said
+        return told
 
     def _receive(self, deadline: float) -> Any:
         self._control.settimeout(max(0.01, deadline - time.monotonic()))
@@ -231,9 +242,11 @@ class Worker:
         except TimeoutError:
             text = b""
         if not text:
-            code = self._process.poll()
+            why = os.pread(self._errors, _CHUNK, 0).decode(errors="replace").strip()
             self.close()
-            raise BoxFailed(f"the sandbox's process ended (exit status {code})")
+            code = self._process.returncode
+            last = f": {why.splitlines()[-1]}" if why else ""
+            raise BoxFailed(f"the sandbox's process ended (status {code}){last}")
         return json.loads(text)
 
     @property
@@ -255,6 +268,7 @@ class Worker:
         if self.is_closed:
             return
         self._control.close()
+        os.close(self._errors)
         try:
             self._process.wait(2.0)
         except subprocess.TimeoutExpired:
@@ -280,10 +294,13 @@ def _file(data: bytes) -> int:
     return fd
 
 
-def _ended(said: dict[str, Any], stdout: bytes, stderr: bytes) -> Ended:
+def _ended(said: dict[str, Any], out: _Output, err: _Output) -> Ended:
     if said["error"]:
         raise BoxFailed(f"a wall of the sandbox does not stand: {said['error']}")
+    stdout, stderr = bytes(out.text), bytes(err.text)
     limit = said["limit"]
+    if out.is_cut or err.is_cut:
+        limit = limit or "output"  # it may have ended before it could be stopped
     if not limit and said["exit_code"] == 1 and _is_memory_error(stderr):
         limit = "memory"
     ran = Ran(

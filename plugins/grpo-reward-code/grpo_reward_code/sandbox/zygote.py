@@ -14,18 +14,19 @@ import importlib
 import json
 import os
 import select
-import signal
 import socket
 import sys
 import threading
 import time
-from dataclasses import replace
 from typing import Any, NoReturn
 
-from grpo_reward_code.sandbox import identity, inside, landlock, namespaces, rlimits, scratch
+from grpo_reward_code.sandbox import identity, inside, namespaces, rlimits
 from grpo_reward_code.sandbox.limits import Limits
+from grpo_reward_code.sandbox.slot import Slot
 from grpo_reward_code.sandbox.watching import Child
 
+# What the trainer's side sends when it has read more than it will keep.
+STOP = b"output"
 _MOST_FDS = 16
 _MOST_BYTES = 65536
 # How long a submission may live on after its judge.
@@ -55,7 +56,11 @@ def main() -> NoReturn:
         control.send(json.dumps({"error": f"{type(error).__name__}: {error}"}).encode())
         os._exit(1)
     control.send(json.dumps({"ready": True}).encode())
-    walls, handed, limits, ready, parent = serve(control, trainer, slot)
+    try:
+        walls, handed, limits, ready, parent = serve(control, trainer, slot)
+    except Exception as error:
+        control.send(json.dumps({"error": f"{type(error).__name__}: {error}"}).encode())
+        end([], slot)
     # Only a child comes here, with as little below it on the stack as possible. The number of this
     # descriptor is about to be something else.
     control.detach()
@@ -76,16 +81,8 @@ def prepare(settings: dict[str, Any]) -> Slot:
     Raises:
         Exception: The layer cannot be had here, or a module cannot be imported.
     """
-    import _sitebuiltins
-    import builtins
-
-    # -S leaves them out.
-    builtins.exit = _sitebuiltins.Quitter("exit", "Ctrl-D (i.e. EOF)")  # type: ignore[assignment]
-    builtins.quit = _sitebuiltins.Quitter("quit", "Ctrl-D (i.e. EOF)")  # type: ignore[assignment]
-    builtins.help = _sitebuiltins._Helper()
     ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
     threading.stack_size(_THREAD_STACK)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.path += settings["packages"]
     for name in _WARM:
         importlib.import_module(name)
@@ -100,52 +97,15 @@ def prepare(settings: dict[str, Any]) -> Slot:
     uid: int = os.getuid()
     kept: tuple[int, ...] = ()
     if uid == 0 and layer != "unsafe":
+        with contextlib.suppress(PermissionError):
+            os.setgroups([])
         candidate = namespaces.INSIDE_UID if layer == "ns" else settings["uid"]
         uid, kept = identity.choose(candidate, os.__file__)
+    slot = Slot(settings, uid, kept, held_mb)
+    inside.dress()
     gc.collect()
     gc.freeze()
-    return Slot(settings, uid, kept, held_mb)
-
-
-class Slot:
-    """The walls and the scratch folder of one worker."""
-
-    def __init__(
-        self, settings: dict[str, Any], uid: int, kept: tuple[int, ...], held_mb: int
-    ) -> None:
-        self._settings = settings
-        layer: str = settings["layer"]
-        self.scratch: scratch.Tmpfs | scratch.Folder
-        if layer == "ns":
-            self.scratch = scratch.Tmpfs(settings["folder"])
-        else:
-            self.scratch = scratch.Folder(settings["folder"], uid)
-        abi = 0 if layer == "unsafe" else landlock.version()
-        self._walls = inside.Walls(
-            rules=-1,
-            truncate=abi >= 3,
-            uid=uid,
-            kept=kept,
-            own_uid=layer == "ns" or uid != os.getuid(),
-            held_mb=held_mb,
-            folder="/",
-        )
-        self.bare = self._with(None)
-        self.full = self._with(settings["folder"])
-
-    def fresh(self, size: int) -> None:
-        """Makes the scratch folder empty."""
-        if self.scratch.fresh(size):
-            os.close(self.full.rules)
-            self.full = self._with(self._settings["folder"])
-
-    def _with(self, folder: str | None) -> inside.Walls:
-        told = self._settings
-        if told["layer"] == "unsafe":
-            return replace(self._walls, folder=folder or "/")
-        writable = told["devices"] if folder is None else [*told["devices"], folder]
-        rules = landlock.ruleset(told["readable"], writable)
-        return replace(self._walls, rules=rules, folder=folder or "/")
+    return slot
 
 
 def serve(
@@ -157,6 +117,8 @@ def serve(
         text, fds, _, _ = socket.recv_fds(control, _MOST_BYTES, _MOST_FDS)
         if not text:
             end([], slot)
+        if text == STOP:
+            continue  # it came too late, the program had ended
         request = json.loads(text)
         limits = Limits(**request["limits"])
         slot.fresh(limits.file_bytes)
@@ -190,9 +152,7 @@ def await_request(control: socket.socket, trainer: int, slot: Slot) -> None:
         end([], slot)
 
 
-def attend(
-    children: list[Child], control: socket.socket, trainer: int, slot: Slot
-) -> None:
+def attend(children: list[Child], control: socket.socket, trainer: int, slot: Slot) -> None:
     """Keeps the limits of running programs until all have ended."""
     poller = select.poll()
     poller.register(control, select.POLLIN)
@@ -211,7 +171,7 @@ def attend(
                 if not order:
                     end(children, slot)
                 for child in running.values():
-                    child.kill(order.decode())
+                    child.kill("output")
             elif running[fd].reap():
                 poller.unregister(fd)
                 del running[fd]

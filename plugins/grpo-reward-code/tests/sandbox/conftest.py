@@ -4,7 +4,6 @@ import contextlib
 import os
 
 import pytest
-
 from grpo_reward_code.sandbox.boxes import Boxes
 from grpo_reward_code.sandbox.limits import Limits
 from grpo_reward_code.sandbox.program import NoIsolation, Program
@@ -17,6 +16,8 @@ def boxes(request):
     try:
         made = Boxes(1, layer=request.param)
     except NoIsolation as error:
+        if request.param == "lock":
+            raise  # as good as every Linux has it: nothing here may be skipped unseen
         pytest.skip(str(error))
     with contextlib.closing(made):
         yield made

@@ -13,7 +13,6 @@ import time
 from pathlib import Path
 
 import pytest
-
 from grpo_reward_code.sandbox.boxes import Boxes
 from grpo_reward_code.sandbox.limits import Limits
 from grpo_reward_code.sandbox.program import BoxFailed, Program

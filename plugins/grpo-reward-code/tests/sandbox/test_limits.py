@@ -4,7 +4,6 @@ import resource
 import time
 
 import pytest
-
 from grpo_reward_code.sandbox.limits import Limits
 
 
