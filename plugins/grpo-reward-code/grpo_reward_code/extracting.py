@@ -73,7 +73,7 @@ def _answer(text: str, tag: str) -> str:
     """The text behind the reasoning."""
     if not tag:
         return text
-    before, closing, after = text.rpartition(f"</{tag}>")
+    _, closing, after = text.rpartition(f"</{tag}>")
     if f"<{tag}>" in after:
         raise NoProgram(f"the completion ends inside <{tag}>")
     return after if closing else text

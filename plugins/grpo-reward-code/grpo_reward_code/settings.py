@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from math import inf
 from typing import Any, Literal, get_args
 
 from grpo_core import Completion, Fail, Score, Skip
+from grpo_reward_code.batches import OutOfTime
 from grpo_reward_code.extracting import Extract, NoProgram, OtherLanguage, Pick, program_of
 from grpo_reward_code.sandbox.boxes import Boxes
 from grpo_reward_code.sandbox.limits import Limits
@@ -17,6 +20,9 @@ Layer = Literal["auto", "ns", "lock", "unsafe"]
 
 # As a number for the metrics: the more, the stronger.
 LAYER_NUMBERS = {"unsafe": 0.0, "lock": 1.0, "ns": 2.0}
+
+# Limits that are counts.
+_WHOLE = ("memory_mb", "output_bytes", "file_bytes", "threads")
 
 
 class Settings:
@@ -36,17 +42,17 @@ class Settings:
         other_language: OtherLanguage,
         before: str,
         max_bytes: int,
-        limits: Limits | None,
+        limits: Mapping[str, float] | None,
         layer: Layer,
         preload: Sequence[str],
         slots: int | None,
         deadline_s: float,
     ) -> None:
-        _check("language", language, get_args(Language))
-        _check("extract", extract, get_args(Extract))
-        _check("pick", pick, get_args(Pick))
-        _check("other_language", other_language, get_args(OtherLanguage))
-        _check("layer", layer, get_args(Layer))
+        check_choice("language", language, get_args(Language))
+        check_choice("extract", extract, get_args(Extract))
+        check_choice("pick", pick, get_args(Pick))
+        check_choice("other_language", other_language, get_args(OtherLanguage))
+        check_choice("layer", layer, get_args(Layer))
         for name, value in (("max_bytes", max_bytes), ("slots", slots), ("deadline_s", deadline_s)):
             if value is not None and not value > 0:
                 raise ValueError(f"{name} must be above 0, got {value!r}")
@@ -58,7 +64,7 @@ class Settings:
         self._skips = other_language == "skip"
         self._before = before.rstrip("\n") + "\n" if before else ""
         self._max_bytes = max_bytes
-        self.limits = limits or Limits()
+        self.limits = _limits(limits or {})
         self.slots = slots
         self.deadline_s = deadline_s
         try:
@@ -109,16 +115,33 @@ class Settings:
         return self._before + program_of(text, extract="auto", after_tag="")
 
 
+def _limits(given: Mapping[str, float]) -> Limits:
+    """Limits of a table of them.
+
+    Raises:
+        ValueError: One is unknown, or no number above 0.
+    """
+    known = [field.name for field in fields(Limits)]
+    for name, value in given.items():
+        if name not in known:
+            raise ValueError(f"limits: expected {', '.join(known)}, got {name!r}")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < inf:
+            raise ValueError(f"limits.{name}: expected a number above 0, got {value!r}")
+    whole = {name: int(value) for name, value in given.items() if name in _WHOLE}
+    return replace(Limits(), **{**given, **whole})  # type: ignore[arg-type]
+
+
 def failed(exc: BaseException, deadline_s: float) -> Fail:
     """What a row gets for which no verdict could be had."""
     if isinstance(exc, BoxFailed):
         return Fail(f"the sandbox failed: {exc}")
-    if type(exc).__name__ == "OutOfTime":
+    if isinstance(exc, OutOfTime):
         return Fail(f"the batch took longer than deadline_s = {deadline_s:g}")
     return Fail(f"{type(exc).__name__}: {exc}")
 
 
-def _check(name: str, value: object, known: tuple[object, ...]) -> None:
+def check_choice(name: str, value: object, known: tuple[object, ...]) -> None:
+    """Raises ValueError for a value that is none of the known ones."""
     if value not in known:
         words = " or ".join(map(repr, known))
         raise ValueError(f"{name} must be {words}, got {value!r}")

@@ -1,8 +1,8 @@
-"""Tests of a data set's row, in the shapes that data sets have, and what is run of them.
+r"""Tests of a data set's row, in the shapes that data sets have, and what is run of them.
 
 The canonical shape is a list of objects with a `type`:
 
-    {"type": "stdin_stdout", "input": "3\\n", "output": "9\\n"}     "outputs": [...] for several
+    {"type": "stdin_stdout", "input": "3\n", "output": "9\n"}     "outputs": [...] for several
     {"type": "assert", "code": "assert f(3) == 9", "setup": ""}
     {"type": "call", "function": "f", "args": [3], "output": 9}    "outputs": [...] for several
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import ast
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from grpo_core import Completion, Fail, Score, Skip, reward
 from grpo_reward_code.batches import run_all
-from grpo_reward_code.extracting import Extract, NoProgram, OtherLanguage, Pick
-from grpo_reward_code.sandbox.limits import Limits
-from grpo_reward_code.settings import Language, Layer, Settings, failed
+from grpo_reward_code.extracting import NoProgram
+from grpo_reward_code.settings import Settings, check_choice, failed
 from grpo_reward_code.tests_of import InProcess, NotTests, Stdin, read_tests
 from grpo_reward_code.verdicts import (
     BrokenTests,
@@ -21,8 +20,6 @@ from grpo_reward_code.verdicts import (
     run_in_process,
     run_stdin,
 )
-
-Mode = Literal["fraction", "all"]
 
 
 class _Row:
@@ -98,6 +95,11 @@ class TestsPass:
     never enters the process that runs the program: outputs are compared outside, and asserts run
     in a second process, for which the program's objects are data.
 
+    `tests` of a row are a list or JSON text. `entry_point` names the function that is tested where
+    they do not. `checker` is code with `check(input, output, expected)`, which decides instead of
+    the comparison where several outputs are right; it runs in the sandbox too. `gold_program` is a
+    solution that `grpo check` runs, to find rows whose tests are wrong; it changes no score.
+
     A limit that the program hits is a failing test, and the reason begins with "limit:". A row
     whose tests cannot be used, and a failure of the sandbox, have no value. The reason names the
     first test that fails.
@@ -137,24 +139,23 @@ class TestsPass:
     def __init__(
         self,
         *,
-        mode: Mode = "fraction",
-        language: Language = "python",
-        extract: Extract = "auto",
-        pick: Pick = "last",
+        mode: Literal["fraction", "all"] = "fraction",
+        language: Literal["python"] = "python",
+        extract: Literal["auto", "fence", "whole"] = "auto",
+        pick: Literal["last", "first", "only"] = "last",
         after_tag: str = "think",
-        other_language: OtherLanguage = "zero",
+        other_language: Literal["zero", "skip"] = "zero",
         before: str = "",
         float_tolerance: float | None = None,
         stop_after_limits: int = 3,
         max_bytes: int = 1_000_000,
-        limits: Limits | None = None,
-        layer: Layer = "auto",
+        limits: Mapping[str, float] | None = None,
+        layer: Literal["auto", "ns", "lock", "unsafe"] = "auto",
         preload: Sequence[str] = (),
         slots: int | None = None,
         deadline_s: float = 240.0,
     ) -> None:
-        if mode not in get_args(Mode):
-            raise ValueError(f'mode must be "fraction" or "all", got {mode!r}')
+        check_choice("mode", mode, ("fraction", "all"))
         if float_tolerance is not None and not 0 <= float_tolerance < 1:
             raise ValueError(f"float_tolerance must be 0 or more, below 1, got {float_tolerance!r}")
         if stop_after_limits < 1:
@@ -231,7 +232,10 @@ class TestsPass:
             self._row(*each) for each in zip(completions, tests, names, checkers, strict=True)
         ]
         pieces = [
-            (row, piece) for row in out if isinstance(row, _Row) for piece in row.work(self._settings)
+            (row, piece)
+            for row in out
+            if isinstance(row, _Row)
+            for piece in row.work(self._settings)
         ]
         deadline_s = self._settings.deadline_s
         ended = run_all([piece for _, piece in pieces], self._settings.slots, deadline_s)

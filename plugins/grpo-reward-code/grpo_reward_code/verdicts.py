@@ -74,7 +74,7 @@ def run_stdin(boxes: Boxes, source: str, test: Stdin, how: How) -> Result:
     ran = boxes.run(Program(source, test.input.encode("utf-8", "surrogatepass")), how.limits)
     why = why_it_ended(ran)
     if why:
-        return Result(False, _with_input(test, why), ran.limit)
+        return Result(False, why if ran.limit else _with_input(test, why), ran.limit)
     if how.checker:
         return _checked(boxes, test, ran.stdout, how)
     whys = [difference(ran.stdout, output, how.tolerance) for output in test.outputs]
@@ -117,9 +117,7 @@ def _checked(boxes: Boxes, test: Stdin, output: bytes, how: How) -> Result:
     return Result(False, _with_input(test, f"checker: {why}" if why_it_ended(ran) else why))
 
 
-def run_in_process(
-    boxes: Boxes, source: str, tests: Sequence[InProcess], how: How
-) -> list[Result]:
+def run_in_process(boxes: Boxes, source: str, tests: Sequence[InProcess], how: How) -> list[Result]:
     """Runs a program in one process and the tests in another, which calls it.
 
     All tests share the two processes; where one ends the program, the tests after it get new ones.
@@ -220,4 +218,3 @@ def _lines(report: bytes) -> list[dict[str, object]]:
 
 def _stderr(ran: Ran) -> str:
     return ran.stderr.decode("utf-8", "replace").strip()[-300:]
-
