@@ -12,26 +12,34 @@ import sys
 import time
 from typing import Any
 
+from grpo_reward_code.judging.names import Broken, Names, offer_program
 from grpo_reward_code.judging.objects import (
     ARITHMETIC,
     ORDER,
     CannotSubclass,
     Remote,
-    RemoteClass,
     is_builtin_type,
     is_remote,
 )
 from grpo_reward_code.judging.operators import FUNCTIONS
 from grpo_reward_code.judging.peer import _BY_NAME, Ended, Peer
-from grpo_reward_code.judging.names import Broken, Names, offer_program
-from grpo_reward_code.judging.running import run_test
 from grpo_reward_code.judging.pytest_names import offer_pytest
-from grpo_reward_code.judging.wire import NotAMessage
+from grpo_reward_code.judging.running import run_test
 
 _LINE, _REPORT = 3, 4
 _COMPARED = ("eq", "ne")
 _MIXED = {*ORDER, *ARITHMETIC, *(f"r{n}" for n in ARITHMETIC), *(f"i{n}" for n in ARITHMETIC)}
-_PLAIN_RESULTS = ("abs", "int", "float", "complex", "index", "round", "trunc", "floor", "ceil")
+_PLAIN_RESULTS: tuple[str, ...] = (
+    "abs",
+    "int",
+    "float",
+    "complex",
+    "index",
+    "round",
+    "trunc",
+    "floor",
+    "ceil",
+)
 _PLAIN_RESULTS += ("bool", "str", "repr", "format", "bytes", "hash", "len", "neg", "pos", "invert")
 
 

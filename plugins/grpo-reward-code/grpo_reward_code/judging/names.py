@@ -15,7 +15,9 @@ from grpo_reward_code.judging.peer import Peer
 
 # Names that tests use without importing them, where the gold solution did.
 _USUAL = {
-    **dict.fromkeys(("Counter", "defaultdict", "deque", "OrderedDict", "namedtuple"), "collections"),
+    **dict.fromkeys(
+        ("Counter", "defaultdict", "deque", "OrderedDict", "namedtuple"), "collections"
+    ),
     **dict.fromkeys(("Any", "Dict", "List", "Optional", "Set", "Tuple", "Union"), "typing"),
     **dict.fromkeys(("inf", "nan", "isclose", "sqrt", "pi"), "math"),
     **dict.fromkeys(("Fraction",), "fractions"),

@@ -9,6 +9,7 @@ change, such as int or tuple, the built-in value comes along, and it is what com
 from __future__ import annotations
 
 import builtins
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ VALUES = (int, float, complex, str, bytes, tuple, frozenset)
 # Instances of subclasses of these are asked for their value when they are compared.
 CHANGING = (list, dict, set, bytearray)
 
-ORDER = ("lt", "le", "gt", "ge")
+ORDER: tuple[str, ...] = ("lt", "le", "gt", "ge")
 ARITHMETIC = (
     "add",
     "sub",
@@ -36,9 +37,19 @@ ARITHMETIC = (
     "or",
     "xor",
 )
-UNARY = ("neg", "pos", "abs", "invert", "int", "float", "complex", "index", "round")
+UNARY: tuple[str, ...] = (
+    "neg",
+    "pos",
+    "abs",
+    "invert",
+    "int",
+    "float",
+    "complex",
+    "index",
+    "round",
+)
 UNARY += ("trunc", "floor", "ceil")
-OTHERS = ("len", "bool", "hash", "str", "repr", "format", "bytes", "dir", "fspath")
+OTHERS: tuple[str, ...] = ("len", "bool", "hash", "str", "repr", "format", "bytes", "dir", "fspath")
 OTHERS += ("iter", "next", "reversed", "getitem", "setitem", "delitem", "contains")
 OTHERS += ("enter", "exit")
 OPERATORS = (
@@ -67,6 +78,7 @@ class RemoteClass(type):
         return super().__new__(cls, name, bases, names)
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """An instance, made on the other side."""
         made = cls._grpo_peer.call(cls, args, kwargs)
         if cls._grpo_trusted and isinstance(made, Remote):
             made.__dict__["_grpo_trusted"] = True
@@ -118,6 +130,7 @@ class Remote:
         self._grpo_peer.delete(self, name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What it returns on the other side."""
         return self._grpo_peer.call(self, args, kwargs)
 
 
@@ -178,9 +191,7 @@ class Raised:
         return text if type(text) is str else type(self).__name__
 
 
-def class_of(
-    peer: Peer, number: int, name: str, bases: list[type], own: list[str]
-) -> RemoteClass:
+def class_of(peer: Peer, number: int, name: str, bases: list[type], own: list[str]) -> RemoteClass:
     """A class that stands for one of the other side.
 
     Args:
@@ -207,7 +218,7 @@ def class_of(
             parents = (*parents, *_without(Value, parents), base)
         elif base in CHANGING:
             names["_grpo_changing"] = base
-            names["__class__"] = property(lambda self, base=base: base)
+            names["__class__"] = property(partial(_same, base))
     if {"eq", "ne"} & set(own):
         names["_grpo_equals"] = False
     if any(issubclass(parent, Value) for parent in parents):
@@ -219,6 +230,10 @@ def class_of(
         return RemoteClass(str(name), parents, names)
     except TypeError:  # an order of bases that cannot be had here
         return RemoteClass(str(name), parents[:1], names)
+
+
+def _same(base: type, _: object) -> type:
+    return base
 
 
 def _without(mixin: type, parents: tuple[type, ...]) -> tuple[type, ...]:

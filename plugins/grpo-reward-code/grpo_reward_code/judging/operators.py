@@ -18,7 +18,12 @@ def _exit(context: Any, error: BaseException | None = None) -> Any:
     return type(context).__exit__(context, error and type(error), error, None)
 
 
-_FUNCTIONS = {"divmod": divmod, "pow": pow, "and": operator.and_, "or": operator.or_}
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "divmod": divmod,
+    "pow": pow,
+    "and": operator.and_,
+    "or": operator.or_,
+}
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "eq": operator.eq,
@@ -63,6 +68,4 @@ def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 FUNCTIONS |= {f"r{name}": _reflected(FUNCTIONS[name]) for name in ARITHMETIC}
-FUNCTIONS |= {
-    f"i{name}": getattr(operator, f"i{name}") for name in ARITHMETIC if name != "divmod"
-}
+FUNCTIONS |= {f"i{name}": getattr(operator, f"i{name}") for name in ARITHMETIC if name != "divmod"}

@@ -15,7 +15,6 @@ from typing import Any
 
 from grpo_reward_code.judging import wire
 from grpo_reward_code.judging.objects import (
-    CHANGING,
     VALUES,
     Raised,
     Remote,
@@ -112,9 +111,10 @@ class Peer:
         except NotAMessage as exc:
             raise self._end(f"it sent what is no message: {exc}") from None
 
-    def _error(self, error: Any, is_next: bool) -> BaseException:
+    def _error(self, given: Any, is_next: bool) -> BaseException:
         """What to raise for an error of the other side."""
-        if not isinstance(error, BaseException):
+        error = given if isinstance(given, BaseException) else None
+        if error is None:
             raise self._end("it raised what is no exception")
         if isinstance(error, StopIteration | StopAsyncIteration | GeneratorExit) and not is_next:
             error = Stopped(f"the program raised {type(error).__name__}")
@@ -199,9 +199,12 @@ class Peer:
 
     def on_base(self, owner: Any) -> Any:
         """The built-in value of an own object whose class is a subclass of a built-in type."""
-        for kind in CHANGING:
+        if isinstance(owner, dict):
+            return dict(dict.items(owner))
+        kinds: tuple[Any, ...] = (list, set, bytearray)
+        for kind in kinds:
             if isinstance(owner, kind):
-                return dict(kind.items(owner)) if kind is dict else kind(kind.__iter__(owner))
+                return kind(kind.__iter__(owner))
         raise TypeError("no built-in value")
 
     def on_await(self, owner: Any) -> Any:
@@ -213,7 +216,7 @@ class Peer:
     # Objects that cross.
 
     def may_name(self, value: Any) -> bool:
-        """True if the other side may be told to take an object of this name from its own modules."""
+        """True if the other side may take an object of this name from its own modules."""
         if is_builtin_type(value):
             return True
         return isinstance(value, type) and issubclass(value, Exception) and _is_stdlib(value)
@@ -289,9 +292,9 @@ class Peer:
                 return _instance(self._class(kind), number)
             case ["instance", kind, message]:
                 value = wire.read(message, self._stand_in).roots["value"]
-                known = self._class(kind)
-                made = known.__new__(known, value)
-                made.__dict__["_grpo_number"] = number
+                known: Any = self._class(kind)
+                made: Any = known.__new__(known, value)
+                vars(made)["_grpo_number"] = number
                 return made
         raise NotAMessage("an unknown kind of object")
 
@@ -380,7 +383,7 @@ def _is_changed(container: Any, before: Any) -> bool:
     if len(container) != len(before):
         return True
     if type(container) is bytearray:
-        return bytes(container) != before
+        return bool(bytes(container) != before)
     if isinstance(container, dict):
         pairs = zip(container.items(), before, strict=True)
         return not all(a is c and b is d for (a, b), (c, d) in pairs)
@@ -405,7 +408,7 @@ def _is_stdlib(kind: type) -> bool:
     return getattr(kind, "__module__", "").partition(".")[0] in sys.stdlib_module_names
 
 
-def _plain(base: type, value: Any) -> Any:
+def _plain(base: Any, value: Any) -> Any:
     """The exact built-in value in an instance of a subclass, whatever the subclass overrides."""
     if base is int:
         return int.__index__(value)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 
-class raises:  # noqa: N801  # pytest's name
+class raises:  # pytest's name
     """`pytest.raises`, as a context or with a function."""
 
     def __new__(cls, expected: Any, function: Any = None, *args: Any, **kwargs: Any) -> Any:
@@ -41,7 +41,7 @@ class raises:  # noqa: N801  # pytest's name
         return True
 
 
-class approx:  # noqa: N801  # pytest's name
+class approx:  # pytest's name
     """`pytest.approx` of numbers, lists, tuples and dicts."""
 
     __hash__ = None  # type: ignore[assignment]

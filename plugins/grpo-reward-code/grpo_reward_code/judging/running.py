@@ -19,9 +19,7 @@ from grpo_reward_code.judging.pytest_names import cases_of
 _FILE = "<test>"
 
 
-def run_test(
-    program: Peer, test: Mapping[str, Any], names: Names, tolerance: float | None
-) -> str:
+def run_test(program: Peer, test: Mapping[str, Any], names: Names, tolerance: float | None) -> str:
     """What is wrong, or an empty text.
 
     Args:
@@ -136,7 +134,8 @@ def same(got: Any, want: Any, tolerance: float | None) -> bool:
     if _is_float(got, want):
         if got == want or (math.isnan(got) and math.isnan(want)):
             return True
-        return bool(tolerance) and math.isclose(got, want, rel_tol=tolerance, abs_tol=tolerance)
+        within = tolerance or 0.0
+        return math.isclose(got, want, rel_tol=within, abs_tol=within)
     return type(want) is not Remote and bool(got == want)
 
 

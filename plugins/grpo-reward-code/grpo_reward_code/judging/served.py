@@ -72,7 +72,9 @@ def _told(exc: BaseException) -> str:
         said = str(exc)
     except Exception:
         said = ""
-    lines = [f.lineno for f in traceback.extract_tb(exc.__traceback__) if f.filename == "program.py"]
+    lines = [
+        f.lineno for f in traceback.extract_tb(exc.__traceback__) if f.filename == "program.py"
+    ]
     line = exc.lineno if isinstance(exc, SyntaxError) else lines[-1] if lines else None
     at = f" (line {line})" if line else ""
     if isinstance(exc, SyntaxError):

@@ -170,11 +170,18 @@ def _leaf(value: Any) -> Node | None:
         return ["fraction", hex(value.numerator), hex(value.denominator)]
     if kind is decimal.Decimal:
         return ["decimal", str(value)]
-    if kind is datetime.datetime and value.tzinfo is None or kind in (datetime.date, datetime.time):
+    if (kind is datetime.datetime and value.tzinfo is None) or kind in (
+        datetime.date,
+        datetime.time,
+    ):
         return ["moment", kind.__name__, value.isoformat()]
     if kind is datetime.timedelta:
         return ["timedelta", value.days, value.seconds, value.microseconds]
     return _of_numpy(value)
+
+
+def _has_zone(moment: Any) -> bool:
+    return getattr(moment, "tzinfo", None) is not None
 
 
 def _of_numpy(value: Any) -> Node | None:
@@ -293,7 +300,11 @@ def _fill(container: Any, tag: str, held: Any, values: list[Any]) -> None:
 
 
 def _moment(kind: str, text: str) -> Any:
-    kinds = {"datetime": datetime.datetime, "date": datetime.date, "time": datetime.time}
+    kinds: dict[str, Any] = {
+        "datetime": datetime.datetime,
+        "date": datetime.date,
+        "time": datetime.time,
+    }
     return kinds[kind].fromisoformat(text)
 
 
