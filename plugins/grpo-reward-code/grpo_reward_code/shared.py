@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from grpo_reward_code.sandbox.boxes import Boxes
 
-# What the judge imports; loaded once in a worker, not once in each program.
-_FOR_JUDGE = ("ast", "datetime", "decimal", "fractions", "json", "linecache", "traceback")
+# Loaded once in a worker, not once in each of the processes that it forks.
+_OURS = ("grpo_reward_code.judging.served", "grpo_reward_code.judging.judge")
 
 _Key = tuple[int | None, str, tuple[str, ...]]
 
@@ -30,7 +30,7 @@ class Lease:
     """
 
     def __init__(self, slots: int | None, layer: str, preload: Sequence[str]) -> None:
-        self._key: _Key = (slots, layer, (*_FOR_JUDGE, *preload))
+        self._key: _Key = (slots, layer, (*_OURS, *preload))
         self._is_held = False
         self.boxes()
 

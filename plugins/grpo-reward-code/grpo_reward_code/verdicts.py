@@ -7,13 +7,14 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grpo_reward_code.judging.bundle import bundle
 from grpo_reward_code.judging.outputs import difference, shown
 from grpo_reward_code.sandbox.boxes import Boxes
 from grpo_reward_code.sandbox.limits import Limits
 from grpo_reward_code.sandbox.program import BoxFailed, Judged, Program, Ran
 from grpo_reward_code.tests_of import InProcess, Stdin
 
+_SERVED = "from grpo_reward_code.judging.served import serve\nserve()\n"
+_JUDGE = "from grpo_reward_code.judging.judge import judge\njudge()\n"
 _CHECK = """\
 import json
 with open(0, "rb", closefd=False) as asked:
@@ -163,8 +164,8 @@ def _judged(
 ) -> tuple[list[Result], _End | None]:
     """Results of the first tests, and what ended the processes before the rest."""
     judged = boxes.judge(
-        Program(bundle("served"), source.encode("utf-8", "surrogatepass")),
-        Program(bundle("judge"), _for_judge(asked, how), "judge.py"),
+        Program(_SERVED, source.encode("utf-8", "surrogatepass")),
+        Program(_JUDGE, _for_judge(asked, how), "judge.py"),
         how.limits,
     )
     lines = _lines(judged.report)

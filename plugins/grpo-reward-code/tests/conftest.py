@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 from grpo_reward_code.sandbox.boxes import Boxes
+from grpo_reward_code.shared import Lease
 
 
 @pytest.fixture(scope="session")
 def boxes() -> Iterator[Boxes]:
-    made = Boxes()
-    yield made
-    made.close()
+    lease = Lease(None, "auto", ())
+    yield lease.boxes()
+    lease.close()

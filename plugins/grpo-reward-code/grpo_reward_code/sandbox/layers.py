@@ -104,13 +104,14 @@ def start(layer: str, preload: Sequence[str]) -> Worker:
 
 def settings(layer: str, preload: Sequence[str]) -> dict[str, Any]:
     """Returns what a locked process is told."""
-    packages = _packages() if preload else []
+    others = [name for name in preload if not _is_here(name)]
+    packages = _packages() if others else []
     interpreter = [
         sysconfig.get_path("stdlib"),
         sysconfig.get_path("platstdlib"),
         os.path.join(sys.base_prefix, "lib"),
     ]
-    readable = [*interpreter, *packages, *_preloaded(preload), *_SYSTEM]
+    readable = [*interpreter, *packages, *_preloaded(others), *_SYSTEM]
     readable = [path for path in dict.fromkeys(readable) if os.path.exists(path)]
     if layer == "ns":
         # A mount there would hide what is below it.
@@ -120,13 +121,19 @@ def settings(layer: str, preload: Sequence[str]) -> dict[str, Any]:
         folder = tempfile.mkdtemp(prefix="grpo-box-")
     return {
         "layer": layer,
-        "packages": [*packages, *(os.path.dirname(p) for p in _preloaded(preload))],
+        "packages": [*packages, *(os.path.dirname(p) for p in _preloaded(others))],
         "preload": list(preload),
         "readable": readable,
         "devices": [path for path in _DEVICES if os.path.exists(path)],
         "folder": folder,
         "uid": _FIRST_UID + (os.getpid() * 256 + next(_numbers) % 256) % 500_000_000,
     }
+
+
+def _is_here(name: str) -> bool:
+    """True of modules of the standard library and of this package: they need no further folder."""
+    top = name.partition(".")[0]
+    return top in sys.stdlib_module_names or top == __name__.partition(".")[0]
 
 
 def _refuse_elsewhere(layer: str) -> None:
