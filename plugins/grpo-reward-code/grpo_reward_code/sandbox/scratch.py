@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 
 from grpo_reward_code.sandbox import namespaces
 
@@ -87,7 +88,7 @@ def _empty(folder: str) -> None:
                 os.unlink(path)
                 continue
             except (IsADirectoryError, PermissionError):
-                os.chmod(path, 0o700)
+                _open_up(path)
             for inner in os.listdir(path):
                 moved += 1
                 target = f"{folder}/.moved-{moved}"
@@ -97,6 +98,13 @@ def _empty(folder: str) -> None:
                 try:
                     os.unlink(f"{path}/{inner}")
                 except (IsADirectoryError, PermissionError):
-                    os.chmod(f"{path}/{inner}", 0o700)
+                    _open_up(f"{path}/{inner}")
                     os.rename(f"{path}/{inner}", target)
             os.rmdir(path)
+
+
+def _open_up(folder: str) -> None:
+    # A change of mode follows links. Nobody else is there: the program has ended.
+    if not stat.S_ISDIR(os.lstat(folder).st_mode):
+        raise OSError(f"{folder} cannot be removed")
+    os.chmod(folder, 0o700)

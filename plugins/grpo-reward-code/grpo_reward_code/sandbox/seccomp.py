@@ -55,6 +55,11 @@ _IOCTL_ALLOWED = (
 # F_NOTIFY, F_SETPIPE_SZ.
 _FCNTL_ALLOWED = (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1032, 1034)
 
+# Of the options of sockets only sizes, time limits and what kind it is: others attach a program to
+# it (SO_ATTACH_FILTER), or tell of and hand over the process at the other end (SO_PEERPIDFD).
+_SETSOCKOPT_ALLOWED = (2, 7, 8, 9, 13, 20, 21)
+_GETSOCKOPT_ALLOWED = (*_SETSOCKOPT_ALLOWED, 3, 4, 30, 38, 39)
+
 _Instruction = tuple[int, int, int, int]
 
 
@@ -151,6 +156,8 @@ def build(*, truncate: bool) -> bytes:
             _return(_ALLOW),
         ],
     )
+    code += _rule(syscalls.SETSOCKOPT, _one_of(2, _SETSOCKOPT_ALLOWED, errno.ENOPROTOOPT))
+    code += _rule(syscalls.GETSOCKOPT, _one_of(2, _GETSOCKOPT_ALLOWED, errno.ENOPROTOOPT))
     code += _rule(syscalls.KILL, _one_of(0, (_OWN_PID,)))
     code += _rule(syscalls.TGKILL, _one_of(0, (_OWN_PID,)))
     code += _rule(syscalls.PRLIMIT64, _one_of(0, (0, _OWN_PID)))

@@ -14,7 +14,7 @@ FREE = {
     "pipe": 22, "select": 23, "sched_yield": 24, "mremap": 25, "msync": 26, "madvise": 28,
     "dup": 32, "dup2": 33, "pause": 34, "nanosleep": 35, "getitimer": 36, "alarm": 37,
     "setitimer": 38, "getpid": 39, "sendfile": 40, "sendto": 44, "recvfrom": 45, "shutdown": 48,
-    "getsockname": 51, "getpeername": 52, "setsockopt": 54, "getsockopt": 55, "exit": 60,
+    "getsockname": 51, "getpeername": 52, "exit": 60,
     "wait4": 61, "uname": 63, "flock": 73, "fsync": 74, "fdatasync": 75, "ftruncate": 77,
     "getdents": 78, "getcwd": 79, "chdir": 80, "fchdir": 81, "rename": 82, "mkdir": 83,
     "rmdir": 84, "creat": 85, "link": 86, "unlink": 87, "symlink": 88, "readlink": 89,
@@ -29,10 +29,10 @@ FREE = {
     "clock_getres": 229, "clock_nanosleep": 230, "exit_group": 231, "epoll_wait": 232,
     "epoll_ctl": 233, "waitid": 247, "openat": 257, "mkdirat": 258, "newfstatat": 262,
     "unlinkat": 263, "renameat": 264, "linkat": 265, "symlinkat": 266, "readlinkat": 267,
-    "faccessat": 269, "pselect6": 270, "ppoll": 271, "set_robust_list": 273, "get_robust_list": 274,
+    "faccessat": 269, "pselect6": 270, "ppoll": 271, "set_robust_list": 273,
     "epoll_pwait": 281, "eventfd": 284, "signalfd4": 289, "eventfd2": 290, "epoll_create1": 291,
     "dup3": 292, "pipe2": 293, "preadv": 295, "pwritev": 296, "getcpu": 309, "renameat2": 316,
-    "getrandom": 318, "membarrier": 324, "statx": 332, "rseq": 334, "close_range": 436,
+    "getrandom": 318, "statx": 332, "rseq": 334, "close_range": 436,
     "faccessat2": 439, "epoll_pwait2": 441, "futex_wake": 454, "futex_wait": 455,
 }  # fmt: skip
 
@@ -40,6 +40,8 @@ FREE = {
 MMAP = 9
 IOCTL = 16
 SOCKETPAIR = 53
+SETSOCKOPT = 54
+GETSOCKOPT = 55
 CLONE = 56
 KILL = 62
 FCNTL = 72

@@ -119,12 +119,15 @@ class Child:
             return 0
 
     def _waited(self) -> float:
-        """Seconds that its threads were ready to run and had no processor."""
+        """Seconds that a thread of it was ready to run and had no processor; the longest.
+
+        Not the sum: a program could make its threads wait for each other.
+        """
         waited = 0
         try:
             for thread in os.listdir(f"/proc/{self.pid}/task"):
                 with open(f"/proc/{self.pid}/task/{thread}/schedstat", encoding="ascii") as file:
-                    waited += int(file.read().split()[1])
+                    waited = max(waited, int(file.read().split()[1]))
         except (OSError, IndexError, ValueError):
             # This kernel does not say: a second try costs time, a wrong verdict costs more.
             return float("inf")

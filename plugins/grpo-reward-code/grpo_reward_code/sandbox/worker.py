@@ -23,6 +23,7 @@ from grpo_reward_code.sandbox.program import BoxFailed, Program, Ran
 START_S = 60.0
 PATIENCE_S = 15.0
 _STOP = b"output"
+_SMALL, _MOST_SMALL, _SMALL_PAUSE_S = 4096, 64, 0.002
 _AFTER_END_S = 2.0
 _CHUNK = 1 << 16
 _MOST_REPORT = 16_000_000
@@ -210,6 +211,7 @@ class Worker:
         deadline = time.monotonic() + limits.wall_s + PATIENCE_S
         said: Any = None
         flooded = False
+        small = 0
         while said is None or open_:
             events = poller.poll(max(0.0, deadline - time.monotonic()) * 1000)
             if not events and said is not None:
@@ -225,6 +227,11 @@ class Worker:
                     poller.unregister(fd)
                     continue
                 data = os.read(fd, _CHUNK)
+                if len(data) < _SMALL:
+                    small += 1
+                    if small > _MOST_SMALL and said is None:
+                        # A program that writes byte by byte must not keep this thread busy.
+                        time.sleep(_SMALL_PAUSE_S)
                 if not data:
                     poller.unregister(fd)
                     open_.discard(fd)

@@ -89,6 +89,7 @@ def prepare(settings: dict[str, Any]) -> Slot:
     for name in settings["preload"]:
         importlib.import_module(name)
     held_mb = rlimits.held_mb()
+    identity.be_first_to_go()
     layer = settings["layer"]
     if layer == "ns":
         namespaces.enter(settings["uid"], settings["trainer"], settings["control"])

@@ -33,6 +33,7 @@ def attack(run):
 CHECKED_BY_ARGUMENTS = {
     syscalls.MMAP, syscalls.IOCTL, syscalls.SOCKETPAIR, syscalls.CLONE, syscalls.KILL,
     syscalls.FCNTL, syscalls.TRUNCATE, syscalls.PRCTL, syscalls.TGKILL, syscalls.PRLIMIT64,
+    syscalls.SETSOCKOPT, syscalls.GETSOCKOPT,
 }  # fmt: skip
 
 
@@ -259,7 +260,7 @@ def test_what_the_worker_holds_is_no_secret_and_no_descriptor(attack):
         while frame:
             names += [k for k, v in frame.f_locals.items() if isinstance(v, socket.socket)]
             frame = frame.f_back
-        print(names, [m for m in sys.modules if "grpo" in m])
+        print(names, [m for m in sys.modules if m.startswith("grpo_reward_code.")])
     """)
     assert ran.stdout == b"[] []\n"
 
