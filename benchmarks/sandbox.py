@@ -3,7 +3,8 @@
 Wall time of one program after the other, both ways in turn in one run, the least mean of several
 rounds, as a ratio to `subprocess.run([python, "-I", "-c", ...])` with the same interpreter. Then a
 batch of 256 completions with 5 tests of about 5 ms of CPU time each, against that work in a bare
-loop on every core. And which of a few plain attacks get through; bubblewrap only where it is installed.
+loop on every core. And which of a few plain attacks get through. bubblewrap only where it is
+installed.
 """
 
 from __future__ import annotations
