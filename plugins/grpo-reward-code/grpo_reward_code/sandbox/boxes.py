@@ -9,7 +9,6 @@ import queue
 import threading
 from collections.abc import Iterator, Sequence
 
-from grpo_core.errors import ConfigError
 from grpo_reward_code.sandbox import layers
 from grpo_reward_code.sandbox.limits import Limits
 from grpo_reward_code.sandbox.program import BoxFailed, Judged, Program, Ran
@@ -36,11 +35,11 @@ class Boxes:
             preload: Modules that are imported once, before the first program (`numpy`).
 
         Raises:
-            ConfigError: An argument is not as it must be.
+            ValueError: An argument is not as it must be.
             NoIsolation: No layer holds on this machine; the text says what was tried.
         """
         if slots is not None and slots < 1:
-            raise ConfigError(f"slots: expected a number above 0, got {slots!r}")
+            raise ValueError(f"slots: expected a number above 0, got {slots!r}")
         usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
         self.slots = min(slots or usable, usable)
         self.retries = 0

@@ -13,7 +13,6 @@ import tempfile
 from collections.abc import Sequence
 from typing import Any
 
-from grpo_core.errors import ConfigError
 from grpo_reward_code.sandbox import canaries
 from grpo_reward_code.sandbox.program import BoxFailed, NoIsolation
 from grpo_reward_code.sandbox.worker import Worker
@@ -30,6 +29,7 @@ _SYSTEM = (
     "/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo",
     "/etc/ld.so.cache", "/etc/localtime",
 )  # fmt: skip
+_SHARED, _LARGE = "/dev/shm", 1 << 30
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 _WAYS_OUT = (
     "Ways out: a kernel with Landlock (5.13 or later, `landlock` among its security modules, which "
@@ -46,13 +46,13 @@ def asked(layer: str) -> str:
     """Returns the layer that is asked for, with the environment's say where that is `auto`.
 
     Raises:
-        ConfigError: There is no such layer.
+        ValueError: There is no such layer.
     """
     where = "layer"
     if layer == "auto" and (said := os.environ.get(VARIABLE)):
         layer, where = said, f"environment variable {VARIABLE}"
     if layer not in LAYERS:
-        raise ConfigError(f"{where}: expected one of {', '.join(LAYERS)}, got {layer!r}")
+        raise ValueError(f"{where}: expected one of {', '.join(LAYERS)}, got {layer!r}")
     return layer
 
 
@@ -64,7 +64,7 @@ def choose(layer: str, preload: Sequence[str]) -> tuple[str, Worker]:
         preload: Modules that workers import before the first program.
 
     Raises:
-        ConfigError: There is no such layer, or a module to preload cannot be imported.
+        ValueError: There is no such layer, or a module to preload cannot be imported.
         NoIsolation: None holds, or not on this kind of machine.
     """
     layer = asked(layer)
@@ -118,7 +118,7 @@ def settings(layer: str, preload: Sequence[str]) -> dict[str, Any]:
         is_free = not any(os.path.realpath(p).startswith("/tmp/") for p in readable)
         folder = "/tmp" if is_free else "/box"
     else:
-        folder = tempfile.mkdtemp(prefix="grpo-box-")
+        folder = tempfile.mkdtemp(prefix="grpo-box-", dir=_where_files_are_quick())
     return {
         "layer": layer,
         "packages": [*packages, *(os.path.dirname(p) for p in _preloaded(others))],
@@ -134,6 +134,20 @@ def _is_here(name: str) -> bool:
     """True of modules of the standard library and of this package: they need no further folder."""
     top = name.partition(".")[0]
     return top in sys.stdlib_module_names or top == __name__.partition(".")[0]
+
+
+def _where_files_are_quick() -> str | None:
+    """The folder of shared memory where it is large; else the usual one.
+
+    Some file systems take milliseconds to remove a folder. Small shared memory, as containers have
+    it, is left to the trainer.
+    """
+    try:
+        room = os.statvfs(_SHARED)
+    except OSError:
+        return None
+    is_large = room.f_bavail * room.f_frsize >= _LARGE
+    return _SHARED if is_large and os.access(_SHARED, os.W_OK | os.X_OK) else None
 
 
 def _refuse_elsewhere(layer: str) -> None:
@@ -157,7 +171,7 @@ def _refuse_missing(preload: Sequence[str]) -> None:
         except (ImportError, ValueError):
             found = None
         if found is None:
-            raise ConfigError(
+            raise ValueError(
                 f"preload: expected modules that can be imported, got {name!r}; install it or take "
                 "it off the list"
             )

@@ -16,8 +16,6 @@ from grpo_reward_code.sandbox.limits import Limits
 from grpo_reward_code.sandbox.program import BoxFailed, NoIsolation, Program
 from grpo_reward_code.sandbox.worker import Worker
 
-from grpo_core.errors import ConfigError
-
 HERE = Path(__file__).parent
 REFUSING = str(HERE / "refusing.py")
 SYSTEM_PYTHON = "/usr/bin/python3"
@@ -91,7 +89,6 @@ def as_nobody(tmp_path):
     core = tmp_path / "grpo_core"
     core.mkdir()
     (core / "__init__.py").write_text("class GrpoError(Exception): pass\n")
-    (core / "errors.py").write_text("class ConfigError(Exception): pass\n")
     shutil.copy(REFUSING, tmp_path)
     for path in (tmp_path, *tmp_path.parents):
         with contextlib.suppress(PermissionError):
@@ -179,10 +176,10 @@ def test_the_layer_is_logged(caplog):
 @pytest.mark.parametrize("layer", ["", "docker", "NS"])
 def test_a_layer_that_is_none(layer, monkeypatch):
     monkeypatch.delenv(layers.VARIABLE, raising=False)
-    with pytest.raises(ConfigError, match="expected one of auto, ns, lock, unsafe, got"):
+    with pytest.raises(ValueError, match="expected one of auto, ns, lock, unsafe, got"):
         Boxes(1, layer=layer)
     monkeypatch.setenv(layers.VARIABLE, "docker")
-    with pytest.raises(ConfigError, match=f"environment variable {layers.VARIABLE}: expected one"):
+    with pytest.raises(ValueError, match=f"environment variable {layers.VARIABLE}: expected one"):
         Boxes(1)
 
 
@@ -202,12 +199,12 @@ def test_other_machines_are_refused(monkeypatch, system, machine, text):
 
 
 def test_slots_that_are_none():
-    with pytest.raises(ConfigError, match="slots: expected a number above 0, got 0"):
+    with pytest.raises(ValueError, match="slots: expected a number above 0, got 0"):
         Boxes(0)
 
 
 def test_a_module_that_is_not_there():
-    with pytest.raises(ConfigError, match=r"preload: expected modules .* got 'no_such_module'"):
+    with pytest.raises(ValueError, match=r"preload: expected modules .* got 'no_such_module'"):
         Boxes(1, preload=["no_such_module"])
 
 
