@@ -8,11 +8,17 @@ import stat
 
 from grpo_reward_code.sandbox import namespaces
 
-_MOST_ENTRIES = 2000
+_MOST_ENTRIES = 1000
 
 
 class Tmpfs:
-    """A file system of its own: the kernel keeps the size and the number of files."""
+    """A file system of its own: the kernel keeps the size and the number of files.
+
+    Attributes:
+        pause_s: How long it may be left alone while a program runs.
+    """
+
+    pause_s = 1.0
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -38,7 +44,14 @@ class Tmpfs:
 
 
 class Folder:
-    """A folder of the host, looked at while the program runs."""
+    """A folder of the host, looked at while the program runs.
+
+    Attributes:
+        pause_s: How long it may be left alone then: what a program writes meanwhile is beyond the
+            limit, and takes time to remove.
+    """
+
+    pause_s = 0.01
 
     def __init__(self, folder: str, uid: int) -> None:
         self._folder = folder
@@ -79,28 +92,26 @@ class Folder:
 
 
 def _empty(folder: str) -> None:
-    """Empties a folder of any depth: what is in its folders is first moved up into itself."""
-    moved = 0
-    while names := os.listdir(folder):
-        for name in names:
-            path = f"{folder}/{name}"
+    """Empties a folder of any depth: by going into folders, since their paths may be too long."""
+    os.chdir(folder)
+    above: list[tuple[str, list[str]]] = []
+    names = os.listdir()
+    while True:
+        while names:
+            name = names.pop()
             try:
-                os.unlink(path)
-                continue
+                os.unlink(name)
             except (IsADirectoryError, PermissionError):
-                _open_up(path)
-            for inner in os.listdir(path):
-                moved += 1
-                target = f"{folder}/.moved-{moved}"
-                while os.path.lexists(target):
-                    moved += 1
-                    target = f"{folder}/.moved-{moved}"
-                try:
-                    os.unlink(f"{path}/{inner}")
-                except (IsADirectoryError, PermissionError):
-                    _open_up(f"{path}/{inner}")
-                    os.rename(f"{path}/{inner}", target)
-            os.rmdir(path)
+                _open_up(name)
+                os.chdir(name)
+                above.append((name, names))
+                names = os.listdir()
+        if not above:
+            break
+        os.chdir("..")
+        name, names = above.pop()
+        os.rmdir(name)
+    os.chdir("/")
 
 
 def _open_up(folder: str) -> None:

@@ -113,12 +113,13 @@ class Worker:
         except OSError as error:
             ours.close()
             os.close(self._errors)
+            _remove(settings)
             raise BoxFailed(f"the sandbox's process cannot be started: {error}") from error
         finally:
             theirs.close()
             os.close(trainer)
         self._control = ours
-        self._folder: str = settings["folder"] if settings["layer"] != "ns" else ""
+        self._settings = settings
         said = self._receive(time.monotonic() + START_S)
         if "error" in said:
             self.close()
@@ -281,9 +282,13 @@ class Worker:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        if self._folder:
-            # The process does this itself where it can.
-            shutil.rmtree(self._folder, ignore_errors=True)
+        _remove(self._settings)
+
+
+def _remove(settings: dict[str, Any]) -> None:
+    """Takes the scratch folder away; the process does this itself where it can."""
+    if settings["layer"] != "ns":
+        shutil.rmtree(settings["folder"], ignore_errors=True)
 
 
 def _file(data: bytes) -> int:

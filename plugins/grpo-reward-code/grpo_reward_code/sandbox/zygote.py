@@ -161,7 +161,7 @@ def attend(children: list[Child], control: socket.socket, trainer: int, slot: Sl
     running = {child.pidfd: child for child in children}
     for fd in running:
         poller.register(fd, select.POLLIN)
-    pause_s = 0.05
+    pause_s = min(0.05, slot.scratch.pause_s)
     grace = Grace()
     while running:
         for fd, _ in poller.poll(pause_s * 1000):
@@ -177,6 +177,7 @@ def attend(children: list[Child], control: socket.socket, trainer: int, slot: Sl
                 poller.unregister(fd)
                 del running[fd]
         pause_s = min((child.look() for child in running.values()), default=0.0)
+        pause_s = min(pause_s, slot.scratch.pause_s)
         if running and slot.scratch.is_over(children[0].limits.file_bytes):
             children[0].kill("files")
         if len(children) == 2 and len(running) == 1:

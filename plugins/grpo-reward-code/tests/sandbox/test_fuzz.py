@@ -7,11 +7,10 @@ from grpo_reward_code.sandbox.limits import Limits
 from grpo_reward_code.sandbox.program import Program, Ran
 
 WORDS = (
-    "import os\n", "while True:\n", " pass\n", "print(", ")", "'x'*", "10**8", "\n", "os.",
-    "fork()", "_exit(", "0",
-    "1/0\n", "def f(:", "\x00", "\ud800", "é", "exec(", "input()",
-    "raise ", "[0]*", "open('f','w').write(", "__import__('ctypes').string_at(0)", "sys.exit(", "lambda: ", "#",
-    '"""', "import threading\n", "(" * 300, "for i in range(9):\n ", "del ", "__builtins__",
+    "import os\n", "while True:\n", " pass\n", "print(", ")", "'x'*", "10**8", "\n", "os.", "0",
+    "fork()", "_exit(", "1/0\n", "def f(:", "\x00", "\ud800", "é", "exec(", "input()", "raise ",
+    "[0]*", "open('f','w').write(", "__import__('ctypes').string_at(0)", "sys.exit(", "lambda: ",
+    "#", '"""', "import threading\n", "(" * 300, "for i in range(9):\n ", "del ", "__builtins__",
     "\r", "\t",
 )  # fmt: skip
 LIMITS = Limits(cpu_s=0.2, wall_factor=2, memory_mb=128, output_bytes=10_000)

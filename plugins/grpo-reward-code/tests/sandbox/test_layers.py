@@ -241,6 +241,7 @@ def test_a_module_that_fails_is_told(boxes, tmp_path, monkeypatch):
 
 def test_a_wall_that_cannot_be_built_is_no_verdict(monkeypatch):
     told = layers.settings("lock", ())
+    os.rmdir(told["folder"])
     told["folder"] = "/no/such/folder"
     with pytest.raises(BoxFailed):
         Worker(told)

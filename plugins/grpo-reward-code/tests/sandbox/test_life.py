@@ -59,7 +59,8 @@ def kill_workers(before):
 
 
 def folders():
-    return [n for n in os.listdir(tempfile.gettempdir()) if n.startswith("grpo-box-")]
+    places = (Path(tempfile.gettempdir()), Path("/dev/shm"))
+    return {path for place in places for path in place.glob("grpo-box-*")}
 
 
 @pytest.fixture
