@@ -113,8 +113,8 @@ class Judge(Peer):
 
     def on_call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Calls what a test handed over."""
-        if is_remote(function) or not callable(function):
-            raise TypeError("not callable")
+        if not self.handed_over(function) or not callable(function):
+            raise TypeError("not handed over by the test")
         return function(*args, **kwargs)
 
     def on_operate(self, name: str, owner: Any, *args: Any) -> Any:

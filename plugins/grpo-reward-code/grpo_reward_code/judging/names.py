@@ -25,6 +25,8 @@ _USUAL = {
     **dict.fromkeys(("reduce", "partial", "lru_cache"), "functools"),
     **dict.fromkeys(("datetime", "date", "timedelta"), "datetime"),
 }
+# Packages under the names that they have where nobody imports them.
+_ALIASES = {"np": "numpy", "numpy": "numpy", "pd": "pandas", "scipy": "scipy", "sympy": "sympy"}
 # Modules that tests import the submission from.
 _PROGRAM = ("solution", "submission", "program", "main")
 
@@ -81,7 +83,7 @@ class Names:
         return hasattr(builtins, name) or name in _USUAL or self._is_module(name)
 
     def _is_module(self, name: str) -> bool:
-        return name in self._owners and name in sys.stdlib_module_names
+        return name in self._owners and (name in sys.stdlib_module_names or name in _ALIASES)
 
     def meaning(self, name: str, program: Peer) -> Any:
         """What a test gets for the name.
@@ -94,7 +96,7 @@ class Names:
             if hasattr(builtins, name) or (name.startswith("__") and name.endswith("__")):
                 raise KeyError(name)
             if self._is_module(name):
-                return importlib.import_module(name)
+                return importlib.import_module(_ALIASES.get(name, name))
             if name in _USUAL:
                 return getattr(importlib.import_module(_USUAL[name]), name)
         try:

@@ -18,6 +18,7 @@ from grpo_reward_code.judging.objects import (
     VALUES,
     Raised,
     Remote,
+    RemoteClass,
     Value,
     class_of,
     is_builtin_type,
@@ -52,6 +53,7 @@ class Peer:
         self._own: list[Any] = []  # what the other side knows by number
         self._numbers: dict[int, int] = {}
         self._stand_ins: dict[int, Any] = {}
+        self._builtin: dict[type, type] = {}
         self._function = class_of(self, -1, "function", [], [])
         self.asked = 0  # requests sent
         self.ended = ""  # why nothing can be asked any more
@@ -215,6 +217,10 @@ class Peer:
 
     # Objects that cross.
 
+    def handed_over(self, value: Any) -> bool:
+        """True of an own object that the other side got from here."""
+        return id(value) in self._numbers
+
     def may_name(self, value: Any) -> bool:
         """True if the other side may take an object of this name from its own modules."""
         if is_builtin_type(value):
@@ -289,7 +295,7 @@ class Peer:
                 args = wire.read(message, self._stand_in).roots["args"]
                 return _exception(self._class(kind), number, args)
             case ["instance", kind, None]:
-                return _instance(self._class(kind), number)
+                return _instance(self._opaque(self._class(kind)), number)
             case ["instance", kind, message]:
                 value = wire.read(message, self._stand_in).roots["value"]
                 known: Any = self._class(kind)
@@ -297,6 +303,14 @@ class Peer:
                 vars(made)["_grpo_number"] = number
                 return made
         raise NotAMessage("an unknown kind of object")
+
+    def _opaque(self, kind: type) -> type:
+        """The class of what stands for instances; of a built-in one, such as zip, made here."""
+        if isinstance(kind, RemoteClass):
+            return kind
+        if kind not in self._builtin:
+            self._builtin[kind] = class_of(self, -1, kind.__name__, [], [])
+        return self._builtin[kind]
 
     def _class(self, node: Node) -> type:
         found = self._stand_in(node)
