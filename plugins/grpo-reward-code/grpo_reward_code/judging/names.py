@@ -125,7 +125,10 @@ class Globals(dict[str, Any]):
         self._program = program
 
     def __missing__(self, name: str) -> Any:
-        return self._names.meaning(name, self._program)
+        value = self._names.meaning(name, self._program)
+        if self._program.is_function(value):
+            self[name] = value  # asked for once a test, as a loop may call it 100,000 times
+        return value
 
 
 def offer_program(program: Peer) -> None:

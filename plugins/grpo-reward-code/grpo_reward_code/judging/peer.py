@@ -217,6 +217,10 @@ class Peer:
 
     # Objects that cross.
 
+    def is_function(self, value: Any) -> bool:
+        """True of what stands for a function or class of the other side."""
+        return isinstance(value, RemoteClass) or type(value) is self._function
+
     def handed_over(self, value: Any) -> bool:
         """True of an own object that the other side got from here."""
         return id(value) in self._numbers
