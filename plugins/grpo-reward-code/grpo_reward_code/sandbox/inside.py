@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from grpo_reward_code.sandbox import identity, landlock, rlimits, seccomp
+from grpo_reward_code.sandbox import identity, landlock, rlimits, seccomp, syscalls
 from grpo_reward_code.sandbox.limits import Limits
 
 _PACKAGE = "grpo_reward_code"
@@ -132,7 +132,7 @@ def dress() -> None:
     os.environ.clear()
     # A stream remembers of what kind its descriptor is, so that must be right already.
     standing = [os.dup(fd) for fd in range(3)]
-    file = os.memfd_create("stdin")
+    file = syscalls.memfd_create("stdin")
     other, pipe = os.pipe()
     for fd, source in enumerate((file, pipe, pipe)):
         os.dup2(source, fd)

@@ -104,12 +104,12 @@ def _write(path: str, text: str) -> None:
 
 def _keep(pid: int, trainer: int) -> NoReturn:
     """Waits for the inner process; ends it when the trainer is gone."""
-    inner = os.pidfd_open(pid)
+    inner = syscalls.pidfd_open(pid)
     poller = select.poll()
     poller.register(inner, select.POLLIN)
     poller.register(trainer, select.POLLIN)
     if any(fd == trainer for fd, _ in poller.poll()):
-        signal.pidfd_send_signal(inner, signal.SIGKILL)
+        syscalls.kill(inner)
     os.waitpid(pid, 0)
     os._exit(0)
 

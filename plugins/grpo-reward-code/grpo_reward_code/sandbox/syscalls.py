@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import fcntl
 import os
+import signal
 
 # Numbers of x86-64, from the kernel's table (arch/x86/entry/syscalls/syscall_64.tbl). Those that a
 # program may call freely; what each is for in seccomp.py.
@@ -15,7 +18,7 @@ FREE = {
     "dup": 32, "dup2": 33, "pause": 34, "nanosleep": 35, "getitimer": 36, "alarm": 37,
     "setitimer": 38, "getpid": 39, "sendfile": 40, "sendto": 44, "recvfrom": 45, "shutdown": 48,
     "getsockname": 51, "getpeername": 52, "exit": 60,
-    "wait4": 61, "uname": 63, "flock": 73, "fsync": 74, "fdatasync": 75, "ftruncate": 77,
+    "wait4": 61, "uname": 63, "fsync": 74, "fdatasync": 75, "ftruncate": 77,
     "getdents": 78, "getcwd": 79, "chdir": 80, "fchdir": 81, "rename": 82, "mkdir": 83,
     "rmdir": 84, "creat": 85, "link": 86, "unlink": 87, "symlink": 88, "readlink": 89,
     "umask": 95, "gettimeofday": 96, "getrlimit": 97, "getrusage": 98, "sysinfo": 99, "times": 100,
@@ -62,6 +65,13 @@ LANDLOCK_RESTRICT_SELF = 446
 # Higher numbers did not exist when this was written: a C library that tries one falls back.
 LAST_KNOWN = 462
 
+# The same on all processors, but for the last.
+_PIDFD_SEND_SIGNAL = 424
+_PIDFD_OPEN = 434
+_MEMFD_CREATE = 319
+_CLOEXEC, _ALLOW_SEALING = 1, 2
+_ADD_SEALS, _SEAL_ALL = 1033, 1 | 2 | 4 | 8
+
 libc = ctypes.CDLL(None, use_errno=True)
 libc.syscall.restype = ctypes.c_long
 
@@ -79,6 +89,50 @@ def call(number: int, *arguments: int | bytes | ctypes.Array[ctypes.c_char] | No
         code = ctypes.get_errno()
         raise OSError(code, f"system call {number}: {os.strerror(code)}")
     return result
+
+
+# Python lacks these three where it was built against the headers of an old kernel, as conda's is.
+
+
+def pidfd_open(pid: int) -> int:
+    """Returns a descriptor of a process, readable when the process has ended.
+
+    Raises:
+        OSError: There is no such process, or the kernel is older than 5.3.
+    """
+    fd = call(_PIDFD_OPEN, pid, 0)
+    os.set_inheritable(fd, False)
+    return fd
+
+
+def kill(pidfd: int) -> None:
+    """Ends the process of a descriptor, if it has not ended yet.
+
+    Raises:
+        OSError: It may not be ended.
+    """
+    with contextlib.suppress(ProcessLookupError):
+        call(_PIDFD_SEND_SIGNAL, pidfd, signal.SIGKILL, None, 0)
+
+
+def memfd_create(name: str) -> int:
+    """Returns a descriptor of an unnamed, empty file in memory, which can be sealed.
+
+    Raises:
+        OSError: The kernel refused.
+    """
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create(name, _CLOEXEC | _ALLOW_SEALING)
+    return call(_MEMFD_CREATE, name.encode(), _CLOEXEC | _ALLOW_SEALING)
+
+
+def seal(fd: int) -> None:
+    """Takes from everybody the right to change a file in memory.
+
+    Raises:
+        OSError: The kernel refused.
+    """
+    fcntl.fcntl(fd, _ADD_SEALS, _SEAL_ALL)
 
 
 def prctl(option: int, value: int = 0, third: int = 0) -> int:

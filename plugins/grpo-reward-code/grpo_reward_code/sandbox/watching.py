@@ -8,6 +8,7 @@ import signal
 import time
 from dataclasses import dataclass, field
 
+from grpo_reward_code.sandbox import syscalls
 from grpo_reward_code.sandbox.limits import Limits
 
 _CPUCLOCK_SCHED = 2
@@ -69,8 +70,7 @@ class Child:
         """Ends the program, all its threads, for a reason; the first one stays."""
         if self.status is None:
             self.limit = self.limit or limit
-            with contextlib.suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+            syscalls.kill(self.pidfd)
 
     def reap(self) -> bool:
         """Whether the program has ended; then notes how."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import select
@@ -16,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from grpo_reward_code.sandbox import syscalls
 from grpo_reward_code.sandbox.limits import Limits
 from grpo_reward_code.sandbox.program import BoxFailed, Program, Ran
 
@@ -44,7 +44,6 @@ sys.modules["grpo_reward_code"] = package
 from grpo_reward_code.sandbox.zygote import main
 main()
 """
-_SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
 
 
 @dataclass(frozen=True)
@@ -92,9 +91,9 @@ class Worker:
             BoxFailed: It did not start, or cannot build its walls; the text says why.
         """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        trainer = os.pidfd_open(os.getpid())
+        trainer = syscalls.pidfd_open(os.getpid())
         told = {**settings, "control": theirs.fileno(), "trainer": trainer}
-        self._errors = os.memfd_create("errors", os.MFD_CLOEXEC)
+        self._errors = syscalls.memfd_create("errors")
         package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
         try:
             self._process = subprocess.Popen(
@@ -293,13 +292,13 @@ def _remove(settings: dict[str, Any]) -> None:
 
 def _file(data: bytes) -> int:
     """A descriptor of an unnamed file with this content, which nobody can change."""
-    fd = os.memfd_create("input", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    fd = syscalls.memfd_create("input")
     try:
         view = memoryview(data)
         while view:
             view = view[os.write(fd, view) :]
         os.lseek(fd, 0, os.SEEK_SET)
-        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, _SEALS)
+        syscalls.seal(fd)
     except BaseException:
         os.close(fd)
         raise

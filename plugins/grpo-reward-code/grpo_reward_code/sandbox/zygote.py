@@ -20,7 +20,7 @@ import threading
 import time
 from typing import Any, NoReturn
 
-from grpo_reward_code.sandbox import identity, inside, namespaces, rlimits
+from grpo_reward_code.sandbox import identity, inside, namespaces, rlimits, syscalls
 from grpo_reward_code.sandbox.limits import Limits
 from grpo_reward_code.sandbox.slot import Slot
 from grpo_reward_code.sandbox.watching import Child
@@ -81,13 +81,23 @@ def prepare(settings: dict[str, Any]) -> Slot:
     Raises:
         Exception: The layer cannot be had here, or a module cannot be imported.
     """
-    ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
+    # One pool of memory, not 64 MiB reserved for each thread. Other C libraries have no pools.
+    with contextlib.suppress(AttributeError):
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
     threading.stack_size(_THREAD_STACK)
     sys.path += settings["packages"]
     for name in _WARM:
         importlib.import_module(name)
     for name in settings["preload"]:
         importlib.import_module(name)
+    if "numpy.random" in sys.modules:
+        # Like `random`, which does so itself: the copies must not draw the same numbers.
+        os.register_at_fork(after_in_child=sys.modules["numpy.random"].seed)
+    if len(os.listdir("/proc/self/task")) > 1:
+        names = ", ".join(settings["preload"])
+        raise RuntimeError(
+            f"preload: a module started a thread ({names}); a process with threads cannot be copied"
+        )
     held_mb = rlimits.held_mb()
     identity.be_first_to_go()
     layer = settings["layer"]
@@ -137,7 +147,7 @@ def serve(
                 return walls, handed, limits, ready, parent
             os.close(ready)
             grace_s = _JUDGE_GRACE_S if children else 0.0
-            children.append(Child(pid, os.pidfd_open(pid), reading, limits, grace_s))
+            children.append(Child(pid, syscalls.pidfd_open(pid), reading, limits, grace_s))
         for fd in fds:
             os.close(fd)
         attend(children, control, trainer, slot)

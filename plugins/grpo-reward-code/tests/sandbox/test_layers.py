@@ -225,6 +225,22 @@ def test_preloaded_modules_are_there_and_whole(boxes):
         assert (ran.limit, ran.exit_code) == ("memory", 1)
 
 
+def test_random_numbers_of_numpy_differ(boxes):
+    pytest.importorskip("numpy")
+    source = "import numpy as np; print(np.random.random())"
+    with contextlib.closing(Boxes(1, layer=boxes.layer, preload=["numpy"])) as own:
+        assert len({own.run(Program(source), Limits()).stdout for _ in range(4)}) == 4
+
+
+def test_a_module_that_starts_a_thread_is_told(boxes, tmp_path, monkeypatch):
+    (tmp_path / "threaded.py").write_text(
+        "import threading as t, time\nt.Thread(target=time.sleep, args=(9,), daemon=True).start()"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(NoIsolation, match="started a thread"):
+        Boxes(1, layer=boxes.layer, preload=["threaded"])
+
+
 def test_a_module_from_elsewhere(boxes, tmp_path, monkeypatch):
     (tmp_path / "of_mine.py").write_text("value = 5\n")
     monkeypatch.syspath_prepend(str(tmp_path))
