@@ -47,6 +47,7 @@ class Boxes:
         self._pid = os.getpid()
         self._lock = threading.Lock()
         self._closed = False
+        self._busy: set[Worker | None] = set()
         self._free: queue.LifoQueue[Worker | None] = queue.LifoQueue()
         self.layer, first = layers.choose(layer, self._preload)
         # The other slots start when they are needed.
@@ -102,16 +103,23 @@ class Boxes:
                 worker = None
             if worker is None:
                 worker = layers.start(self.layer, self._preload)
+            with self._lock:
+                self._busy.add(worker)
             yield worker
         finally:
+            with self._lock:
+                self._busy.discard(worker)
             self._free.put(worker)
 
     def close(self) -> None:
-        """Ends all processes, once what runs has ended; the boxes cannot be used any more."""
+        """Ends all processes; what still runs fails, and the boxes cannot be used any more."""
         if os.getpid() != self._pid:
             return
         with self._lock:
             was_closed, self._closed = self._closed, True
+            for busy in self._busy:
+                if busy is not None:
+                    busy.kill()
         if was_closed:
             return
         atexit.unregister(self.close)

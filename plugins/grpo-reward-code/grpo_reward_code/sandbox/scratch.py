@@ -55,6 +55,7 @@ class Folder:
 
     def __init__(self, folder: str, uid: int) -> None:
         self._folder = folder
+        os.listdir(folder)
         if uid != os.getuid():
             os.chown(folder, uid, uid)
 

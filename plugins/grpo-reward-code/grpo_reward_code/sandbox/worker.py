@@ -270,6 +270,10 @@ class Worker:
         poller.register(self._control, select.POLLIN)
         return bool(poller.poll(0))
 
+    def kill(self) -> None:
+        """Ends the process while another thread waits for it, which then fails."""
+        self._process.kill()
+
     def close(self) -> None:
         """Ends the process and what runs in it."""
         if self.is_closed:

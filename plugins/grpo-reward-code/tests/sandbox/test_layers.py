@@ -41,7 +41,7 @@ def run_script(before=(), python=sys.executable, layer="auto", **env):
         [*before, python, "-c", SCRIPT, layer],
         capture_output=True,
         text=True,
-        env={"PATH": os.environ["PATH"], **env},
+        env={name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ} | env,
         cwd=env.get("PYTHONPATH"),
         timeout=60,
     )

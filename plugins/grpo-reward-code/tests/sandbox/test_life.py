@@ -203,6 +203,26 @@ def test_a_worker_killed_while_a_program_runs_is_no_verdict(boxes):
     own.close()
 
 
+def test_closing_does_not_wait_for_what_runs(boxes):
+    own = Boxes(1, layer=boxes.layer)
+    failed = []
+
+    def run():
+        try:
+            own.run(Program("import time; time.sleep(30)"), Limits(cpu_s=30))
+        except BoxFailed as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    time.sleep(0.3)
+    before = time.monotonic()
+    own.close()
+    thread.join()
+    assert time.monotonic() - before < 1
+    assert len(failed) == 1
+
+
 def test_a_worker_outlives_the_thread_that_started_it(own):
     answers = []
     for _ in range(3):

@@ -2,9 +2,12 @@
 
 import resource
 import time
+from dataclasses import replace
 
 import pytest
 from grpo_reward_code.sandbox.limits import Limits
+from grpo_reward_code.sandbox.program import Program
+from grpo_reward_code.sandbox.worker import Ended, Worker
 
 
 def peak_mb():
@@ -49,6 +52,32 @@ def test_wall_time_of_a_sleeper_is_not_tried_again(boxes, run):
     assert 0.8 <= ran.wall_s < 1.2
     assert time.monotonic() - before < 1.5
     assert boxes.retries == retries
+
+
+def test_a_program_that_was_given_no_time_is_run_once_more(boxes, monkeypatch):
+    answers = [(True, "wall"), (False, "")]
+    real = Worker.run
+
+    def run(worker, program, limits):
+        starved, limit = answers.pop(0)
+        ran = replace(real(worker, program, limits).ran, limit=limit)
+        return Ended(ran, starved)
+
+    monkeypatch.setattr(Worker, "run", run)
+    before = boxes.retries
+    assert boxes.run(Program("print(1)"), Limits()).is_clean
+    assert (boxes.retries, answers) == (before + 1, [])
+
+
+def test_a_program_that_is_given_no_time_twice_has_hit_the_limit(boxes, monkeypatch):
+    # Else a program could choose to get no verdict.
+    real = Worker.run
+
+    def run(worker, program, limits):
+        return Ended(replace(real(worker, program, limits).ran, limit="wall"), True)
+
+    monkeypatch.setattr(Worker, "run", run)
+    assert boxes.run(Program("print(1)"), Limits()).limit == "wall"
 
 
 def test_memory(run):
