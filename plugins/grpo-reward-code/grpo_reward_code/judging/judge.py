@@ -68,10 +68,17 @@ class Judge(Peer):
                 return self._mixed(name, owner, changing, args)
         if held.get("_grpo_seen") and name in _PLAIN_RESULTS:
             raise TypeError(f"{name} of what the program made of a value of the test")
-        if name == "exit" and isinstance(args[1], AssertionError):
-            super().operate(name, owner, *args)
-            return False
-        return super().operate(name, owner, *args)
+        result = super().operate(name, owner, *args)
+        return result and _may_be_swallowed(args[1]) if name == "exit" else result
+
+    def mentioned(self, stand_in: Any) -> Any:
+        """An object that the submission returns; its operators count no longer.
+
+        Else a method that returns its own object would have it stand for a number.
+        """
+        if isinstance(stand_in, Remote):
+            vars(stand_in).pop("_grpo_trusted", None)
+        return stand_in
 
     def _equals(self, owner: Any, plain: Any) -> bool:
         changing = getattr(type(owner), "_grpo_changing", None)
@@ -155,6 +162,13 @@ class Judge(Peer):
         ):
             return kind
         return self._unknown.setdefault((module, name), type(name, (Exception,), {}))
+
+
+def _may_be_swallowed(error: BaseException | None) -> bool:
+    """False of what says that a test failed, which a context of the submission must not end."""
+    if isinstance(error, AssertionError | TypeError | AttributeError | NameError):
+        return False
+    return not getattr(error, "__dict__", {}).get("_grpo_remote")
 
 
 def _is_tests(owner: Any) -> bool:

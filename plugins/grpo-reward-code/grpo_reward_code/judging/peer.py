@@ -217,6 +217,10 @@ class Peer:
 
     # Objects that cross.
 
+    def mentioned(self, stand_in: Any) -> Any:
+        """What stands for an object that the other side sends again."""
+        return stand_in
+
     def is_function(self, value: Any) -> bool:
         """True of what stands for a function or class of the other side."""
         return isinstance(value, RemoteClass) or type(value) is self._function
@@ -278,7 +282,7 @@ class Peer:
             case ["name", str(module), str(name)]:
                 return self.found(module, name)
             case ["object", int(number)] if number in self._stand_ins:
-                return self._stand_ins[number]
+                return self.mentioned(self._stand_ins[number])
             case ["object", int(number), [*about]] if number not in self._stand_ins:
                 made = self._made(number, about)
                 self._stand_ins[number] = made
