@@ -61,20 +61,17 @@ class _Row:
 
     def _note(self, k: int, result: Result) -> None:
         self.results[k] = result
-        hits = sum(bool(each.limit) for each in list(self.results.values()))
-        if (self.how.stops and not result.passed) or hits >= self.how.stop_after_limits:
+        if (self.how.stops and not result.passed) or self.how.is_over(list(self.results.values())):
             self._is_over.set()
 
     def counted(self) -> list[Result]:
         """Results in order, up to where they count, whatever was run beyond that."""
-        counted = []
-        hits = 0
+        counted: list[Result] = []
         for k in range(len(self.tests)):
             if k not in self.results:
                 break
             counted.append(self.results[k])
-            hits += bool(self.results[k].limit)
-            if hits >= self.how.stop_after_limits:
+            if self.how.is_over(counted):
                 break
         return counted
 
@@ -120,7 +117,8 @@ class TestsPass:
         before: Code that is put before every program, such as imports.
         float_tolerance: How far off a number may be, relative or absolute, in outputs and results
             of calls; None: not at all.
-        stop_after_limits: After so many tests at which a limit was hit the rest counts as failed.
+        stop_after_limits: After so many tests at which a limit was hit the rest counts as failed,
+            and after one that was over by wall time.
         max_bytes: Of a program; a longer one scores 0.0.
         limits: What a program may use for one test: `cpu_s`, `wall_factor`, `memory_mb`,
             `output_bytes`, `file_bytes`, `threads`.

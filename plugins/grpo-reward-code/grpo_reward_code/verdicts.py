@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from grpo_reward_code.judging.outputs import difference, shown
@@ -59,7 +59,8 @@ class How:
         checker: A program that decides instead of the comparison, or "".
         entry_point: Name of what is tested, if the row says it.
         stops: Whether the first test that fails is enough.
-        stop_after_limits: After so many tests at which a limit was hit the rest counts as failed.
+        stop_after_limits: After so many tests at which a limit was hit the rest counts as failed,
+            and after one at which the wall time was over: no right program waits that long.
     """
 
     limits: Limits
@@ -68,6 +69,11 @@ class How:
     entry_point: str | None = None
     stops: bool = False
     stop_after_limits: int = 3
+
+    def is_over(self, results: Iterable[Result]) -> bool:
+        """True if what comes after these results counts as failed."""
+        limits = [result.limit for result in results if result.limit]
+        return len(limits) >= self.stop_after_limits or "wall" in limits
 
 
 def run_stdin(boxes: Boxes, source: str, test: Stdin, how: How) -> Result:
@@ -130,7 +136,6 @@ def run_in_process(boxes: Boxes, source: str, tests: Sequence[InProcess], how: H
         BoxFailed: The machinery failed.
     """
     results: list[Result] = []
-    hits = 0
     while len(results) < len(tests):
         first = len(results)
         found, end = _judged(boxes, source, [t.asked for t in tests[first:]], how)
@@ -141,8 +146,7 @@ def run_in_process(boxes: Boxes, source: str, tests: Sequence[InProcess], how: H
         if end.limit and end.before_s > how.limits.cpu_s * _SPENT:
             continue
         results.append(end)
-        hits += bool(end.limit)
-        if how.stops or hits >= how.stop_after_limits:
+        if how.stops or how.is_over(results):
             break
         if end.is_of_all:
             break

@@ -54,6 +54,14 @@ def test_limit_is_a_failing_test(make):
     assert scored.metrics["limit_hits"] == 1.0
 
 
+def test_wall_time_ends_the_row(make):
+    scored = make(limits={"cpu_s": 0.2, "wall_factor": 2})("import time; time.sleep(9)", SQUARE)
+
+    assert scored.value == 0.0
+    assert scored.reason == "limit: wall at test 1 of 3"
+    assert scored.metrics["limit_hits"] == 1.0
+
+
 def test_exit_status_and_the_last_line_of_the_error(make):
     scored = make()("print(4)\n1 / 0", SQUARE[:1])
 
