@@ -111,7 +111,9 @@ def settings(layer: str, preload: Sequence[str]) -> dict[str, Any]:
         sysconfig.get_path("platstdlib"),
         os.path.join(sys.base_prefix, "lib"),
     ]
-    readable = [*interpreter, *packages, *_preloaded(others), *_SYSTEM]
+    libraries = os.environ.get("LD_LIBRARY_PATH", "").split(":")
+    libraries = [path for path in libraries if os.path.isabs(path) and path.strip("/")]
+    readable = [*interpreter, *packages, *_preloaded(others), *libraries, *_SYSTEM]
     readable = [path for path in dict.fromkeys(readable) if os.path.exists(path)]
     if layer == "ns":
         # A mount there would hide what is below it.

@@ -36,6 +36,9 @@ _ENVIRONMENT = {
     "MKL_NUM_THREADS": "1",
     "NUMEXPR_NUM_THREADS": "1",
 }
+# Without these an interpreter from an environment module does not find its libraries. The worker
+# takes them out of what programs see.
+_PASSED_ON = ("LD_LIBRARY_PATH", "PYTHONHOME")
 _BOOT = """\
 import sys, types
 package = types.ModuleType("grpo_reward_code")
@@ -105,7 +108,7 @@ class Worker:
                 stdout=subprocess.DEVNULL,
                 stderr=self._errors,
                 pass_fds=[theirs.fileno(), trainer],
-                env=_ENVIRONMENT,
+                env=_ENVIRONMENT | {n: os.environ[n] for n in _PASSED_ON if n in os.environ},
                 cwd="/",
                 start_new_session=True,
             )

@@ -60,7 +60,8 @@ def main() -> NoReturn:
         walls, handed, limits, ready, parent = serve(control, trainer, slot)
     except Exception as error:
         control.send(json.dumps({"error": f"{type(error).__name__}: {error}"}).encode())
-        end([], slot)
+        # What runs is ended by the kernel, its folder removed by the trainer's side.
+        os._exit(1)
     # Only a child comes here, with as little below it on the stack as possible. The number of this
     # descriptor is about to be something else.
     control.detach()

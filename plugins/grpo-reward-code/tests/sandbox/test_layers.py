@@ -208,6 +208,16 @@ def test_a_module_that_is_not_there():
         Boxes(1, preload=["no_such_module"])
 
 
+def test_libraries_of_the_interpreter_are_found(boxes, tmp_path, monkeypatch):
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "libx.so").write_text("no library")
+    monkeypatch.setenv("LD_LIBRARY_PATH", f"relative::/:{tmp_path}/lib")
+    source = f"import os; print(dict(os.environ), open('{tmp_path}/lib/libx.so').read())"
+    with contextlib.closing(Boxes(1, layer=boxes.layer)) as own:
+        assert own.run(Program(source), Limits()).stdout == b"{} no library\n"
+        assert own.run(Program("open('/etc/passwd')"), Limits()).exit_code == 1
+
+
 def test_preloaded_modules_are_there_and_whole(boxes):
     pytest.importorskip("numpy")
     source = textwrap.dedent("""
