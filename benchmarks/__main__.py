@@ -13,7 +13,7 @@ import time
 
 from benchmarks.report import Line, printed
 
-NAMES = ("imports", "cells", "waiting", "pool", "seam", "tags", "schema", "math", "score_file")
+NAMES = ("imports", "cells", "waiting", "pool", "seam", "tags", "schema", "math", "sandbox", "score_file")
 
 
 def main() -> None:
@@ -24,7 +24,7 @@ def main() -> None:
     if unknown := [name for name in names if name not in NAMES]:
         parser.error(f"no benchmark {unknown[0]!r}; there are {', '.join(NAMES)}")
     print(f"Python {platform.python_version()}, {platform.machine()}")
-    print("times are CPU times, those of pool wall-clock times")
+    print("times are CPU times, those of pool and sandbox wall-clock times")
     lines: list[Line] = []
     for name in names:
         start = time.monotonic()

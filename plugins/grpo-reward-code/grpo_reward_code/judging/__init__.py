@@ -1,0 +1,1 @@
+"""Verdicts: what a program printed or returned, against what tests expect."""

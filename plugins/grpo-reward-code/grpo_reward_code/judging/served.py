@@ -1,0 +1,82 @@
+"""Runs inside the box: executes the submission, then serves what the judge asks of it.
+
+Nothing here is trusted by anybody: the submission can read and change all of it. It holds no test
+and no expected value.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import os
+import sys
+import traceback
+import types
+from typing import Any
+
+from grpo_reward_code.judging.peer import Ended, Peer
+
+_LINE = 3
+
+
+class Submission(Peer):
+    """The end of the line beside the submission."""
+
+    def __init__(self, fd: int, program: types.ModuleType) -> None:
+        super().__init__(fd)
+        self._program = program
+
+    def on_named(self, name: str) -> Any:
+        """Reads a global of the submission."""
+        try:
+            return vars(self._program)[name]
+        except KeyError:
+            raise NameError(f"name {name!r} is not defined") from None
+
+    def found(self, module: str, name: str) -> Any:
+        """An object that the judge names."""
+        return getattr(importlib.import_module(module), name)
+
+
+def serve() -> None:
+    """Executes the program that stands on standard input, and serves its names."""
+    with open(0, "rb", closefd=False) as source:
+        text = source.read()
+    program = types.ModuleType("program")
+    program.__dict__["__builtins__"] = builtins
+    sys.modules["program"] = program
+    end = Submission(_LINE, program)
+    error = _executed(text, program)
+    end.send({"ready": error})
+    if not error:
+        try:
+            end.serve()
+        except Ended:
+            pass
+    sys.stdout.flush()
+    os._exit(0)
+
+
+def _executed(text: bytes, program: types.ModuleType) -> str:
+    """Executes the submission; what went wrong, or an empty text."""
+    try:
+        exec(compile(text, "program.py", "exec", dont_inherit=True), program.__dict__)
+    except BaseException as exc:
+        return _told(exc)
+    return ""
+
+
+def _told(exc: BaseException) -> str:
+    """An exception in one line, with the line of the submission."""
+    try:
+        said = str(exc)
+    except Exception:
+        said = ""
+    lines = [
+        f.lineno for f in traceback.extract_tb(exc.__traceback__) if f.filename == "program.py"
+    ]
+    line = exc.lineno if isinstance(exc, SyntaxError) else lines[-1] if lines else None
+    at = f" (line {line})" if line else ""
+    if isinstance(exc, SyntaxError):
+        said = str(exc.msg)
+    return f"{type(exc).__name__}: {said}"[:300] + at
