@@ -13,7 +13,18 @@ import time
 
 from benchmarks.report import Line, printed
 
-NAMES = ("imports", "cells", "waiting", "pool", "seam", "tags", "schema", "math", "sandbox", "score_file")
+NAMES = (
+    "imports",
+    "cells",
+    "waiting",
+    "pool",
+    "seam",
+    "tags",
+    "schema",
+    "math",
+    "sandbox",
+    "score_file",
+)
 
 
 def main() -> None:
