@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 
-_STANDS_FOR = re.compile(
-    r"your|change.?me|change.?it|placeholder|redacted|replace|insert|dummy|todo|fixme|xxx|\*\*\*"
-    r"|\.\.\.|…|<|>|\$\{|\{\{|%\(|\$\(|^\$[A-Za-z_]|^%\w+%$|^example|^enter|^put.?your|^env[:.]"
-    r"|process\.env|os\.environ|getenv|(?:^|[_-])here$|^not.?a.?real|^fake|^sample"
-    r"|^none$|^null$",
-    re.IGNORECASE,
+# In small letters, and without signs between words.
+_HELD = (
+    *("your", "changeme", "changeit", "placeholder", "redacted", "replace", "insert", "dummy"),
+    *("todo", "fixme", "xxx", "***", "...", "…", "<", ">", "${", "{{", "%(", "$(", "process.env"),
+    *("os.environ", "getenv"),
 )
+_STARTS = ("example", "enter", "put", "env:", "env.", "notareal", "fake", "sample")
+_ENDS = ("here",)
 _PLAIN_WORDS = frozenset(
-    "password passwd passphrase pass pwd pw secret token apikey api_key username user default admin "
-    "undefined optional required string hidden".split()
+    "password passwd passphrase pass pwd pw secret token apikey username user default admin "
+    "undefined optional required string hidden none null".split()
 )
+_BETWEEN = str.maketrans("", "", "_- ")
 
 
 def is_placeholder(value: str) -> bool:
     """Whether a value only shows where a secret goes."""
-    if value.lower() in _PLAIN_WORDS or len(set(value)) <= 4:
+    bare = value.lower().translate(_BETWEEN)
+    if bare in _PLAIN_WORDS or len(set(value)) <= 4:
         return True
-    return _STANDS_FOR.search(value) is not None
+    if bare.startswith(_STARTS) or bare.endswith(_ENDS) or any(map(bare.__contains__, _HELD)):
+        return True
+    # $TOKEN, %TOKEN%
+    return value[0] in "$%" and value.strip("$%").isidentifier()
 
 
 def entropy(value: str) -> float:

@@ -43,6 +43,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,20}$")
 _CODE = frozenset("()[]{}")
 _MIN_BITS = 3.0
 _MIN_CHARS = 16
+_MIN_PASSWORD = 6
 
 
 def find_assigned(text: str) -> Iterator[tuple[int, int]]:
@@ -95,17 +96,20 @@ def _stems(small: str) -> list[tuple[str, int]]:
 
 
 def _is_secret(value: str, chosen: bool, quoted: bool) -> bool:
+    has_letter = any(map(str.isalpha, value))
+    has_digit = any(map(str.isdigit, value))
+    if chosen:
+        has_sign = any(not c.isalnum() and c not in "_-.:/\\" for c in value)
+        if not (has_letter and (has_digit or (has_sign and quoted))):
+            return False
+    elif len(value) < _MIN_CHARS or not (has_letter and has_digit):
+        return False
     if not quoted and not _CODE.isdisjoint(value):
-        return False
-    if _REFERENCE.fullmatch(value) and not any(c.isdigit() for c in value):
-        return False
-    if is_placeholder(value) or _UUID.fullmatch(value):
         return False
     if value.startswith(("/", "./", "../", "~/")) or "://" in value:
         return False
-    has_letter = any(c.isalpha() for c in value)
-    has_digit = any(c.isdigit() for c in value)
-    if chosen:
-        has_sign = any(not c.isalnum() and c not in "_-.:/\\" for c in value)
-        return len(value) >= 6 and has_letter and (has_digit or (has_sign and quoted))
-    return len(value) >= _MIN_CHARS and has_letter and has_digit and entropy(value) >= _MIN_BITS
+    if _REFERENCE.fullmatch(value) and not has_digit:
+        return False
+    if len(value) < _MIN_PASSWORD or is_placeholder(value) or _UUID.fullmatch(value):
+        return False
+    return chosen or entropy(value) >= _MIN_BITS
