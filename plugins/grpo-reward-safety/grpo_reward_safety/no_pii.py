@@ -1,5 +1,6 @@
 """The reward `safety/no_pii`."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -17,6 +18,9 @@ __all__ = ["KINDS", "NoPii", "Part"]
 
 KINDS = ("email", "phone", "credit_card", "iban", "us_ssn", "ipv4", "ipv6")
 
+# Kinds that are at least seven digits with few signs between, and what each of them holds.
+_NUMBERS = frozenset(["phone", "credit_card", "us_ssn"])
+_NUMBER = re.compile(r"[0-9](?:[ .\-()/_]{0,2}[0-9]){6}")
 # Of one kind; counting on would cost time only.
 _MOST = 100
 _EXAMPLE = (
@@ -94,9 +98,9 @@ class NoPii(Scanned):
         return _apart(found)
 
     def _found(self, text: str) -> Iterator[tuple[str, int, int]]:
-        has_digits = any(map(text.__contains__, "0123456789"))
+        has_numbers = _NUMBER.search(text) is not None
         for kind in self.kinds:
-            if has_digits or kind in ("email", "ipv6"):
+            if has_numbers or kind not in _NUMBERS:
                 for start, end in islice(_finder(kind, text, self.ignore_ips), _MOST):
                     yield kind, start, end
         for name, pattern, checksum in self._patterns:

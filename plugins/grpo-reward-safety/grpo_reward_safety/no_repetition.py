@@ -100,7 +100,8 @@ class NoRepetition(Scanned):
         elif self.unit == "chars":
             units = "".join(text.lower().split())
         else:
-            units = _WORDS.findall(text.lower())
+            small = text.lower()
+            units = small.split() if text.isascii() else _WORDS.findall(small)
         total = len(units) - self.ngram + 1
         if total < 1:
             return

@@ -9,7 +9,7 @@ Span = tuple[int, int]
 
 # Without what may stand in front: a pattern that begins with digits is found many times faster.
 _AMERICAN = re.compile(
-    r"(?!200|300|400|[2-9]11|[2-9]9)[2-9][0-9]{2}(?P<close>\)?)(?P<sign>[-. ]?)"
+    r"[2-9][0-8][0-9](?<!200)(?<!300)(?<!400)(?<!11)(?P<close>\)?)(?P<sign>[-. ]?)"
     r"(?![2-9]11)[2-9][0-9]{2}[-. ][0-9]{4}"
     r"(?!\w|[-.][0-9]| ?[=*/^]| [+] ?[0-9])"
 )

@@ -40,6 +40,8 @@ _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE
 _REFERENCE = re.compile(r"[A-Za-z_]\w*(?:(?:\.|->|::)\w+)+")
 _URL_PASSWORD = re.compile(r"[^\s:/@'\"<>?#]{0,64}:(?P<value>[^\s/@'\"<>]{1,128})@[\w.\[-]")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,20}$")
+_LETTER = re.compile(r"[^\W\d_]")
+_DIGIT = re.compile(r"\d")
 _CODE = frozenset("()[]{}")
 _MIN_BITS = 3.0
 _MIN_CHARS = 16
@@ -96,8 +98,8 @@ def _stems(small: str) -> list[tuple[str, int]]:
 
 
 def _is_secret(value: str, chosen: bool, quoted: bool) -> bool:
-    has_letter = any(map(str.isalpha, value))
-    has_digit = any(map(str.isdigit, value))
+    has_letter = _LETTER.search(value) is not None
+    has_digit = _DIGIT.search(value) is not None
     if chosen:
         has_sign = any(not c.isalnum() and c not in "_-.:/\\" for c in value)
         if not (has_letter and (has_digit or (has_sign and quoted))):

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from grpo_reward_safety.folding import NO_EDGES
 
 _WORD = re.compile(r"[^\W_]+")
+_ASCII_WORD = re.compile("[A-Za-z0-9]+")
 _PLAIN = re.compile(rf"(?:(?![{NO_EDGES}])[^\W_])+(?: (?:(?![{NO_EDGES}])[^\W_])+)*")
 _NO_EDGE = re.compile(f"[{NO_EDGES}]")
 # Letters with something between each two of them: f r o b, f.r.o.b, f-r-o-b.
@@ -49,7 +50,7 @@ class Terms:
 
     def find(self, text: str) -> Iterator[tuple[int, int]]:
         """Places of the terms in a folded, collapsed text."""
-        words = _WORD.findall(text)
+        words = (_ASCII_WORD if text.isascii() else _WORD).findall(text)
         if not self._by_word.keys().isdisjoint(words):
             for word in _WORD.finditer(text):
                 for length in self._by_word.get(word.group(), ()):
