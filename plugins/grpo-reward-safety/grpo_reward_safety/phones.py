@@ -9,8 +9,7 @@ Span = tuple[int, int]
 
 # Without what may stand in front: a pattern that begins with digits is found many times faster.
 _AMERICAN = re.compile(
-    r"[2-9][0-8][0-9](?<!200)(?<!300)(?<!400)(?<!11)(?P<close>\)?)(?P<sign>[-. ]?)"
-    r"(?![2-9]11)[2-9][0-9]{2}[-. ][0-9]{4}"
+    r"[2-9][0-9]{2}(?P<close>\)?)(?P<sign>[-. ]?)(?P<exchange>[0-9]{3})[-. ][0-9]{4}"
     r"(?!\w|[-.][0-9]| ?[=*/^]| [+] ?[0-9])"
 )
 _PREFIX = re.compile(r"(?:\+?1[-. ]?)?\(?$")
@@ -38,7 +37,10 @@ _BESIDE = re.compile(
     r"(?: ?(?:number|no\.?|nr\.?|\#))?(?: ?(?:is|at|on|under|:|=)){0,2}[\"'*]{0,3}) ?[\"']?"
     r"(?P<number>\(?\+?\d(?:[ .\-()/]{0,2}\d){6,14})(?![\w]|[.,]\d|[%$€])"
 )
-_LOCAL = re.compile(r"\d{3}[-. ]\d{4}")
+_LOCAL = re.compile(r"(?:\d{3}[-. ])?\d{3}[-. ]\d{4}")
+# Areas that are given out; looked at where no hyphen or bracket says that it is a phone.
+_AREA = re.compile(r"(?!200|300|400|.11|.9)")
+_EXCHANGE = re.compile(r"(?![01]|.11)")
 
 
 def phones(text: str) -> Iterator[Span]:
@@ -65,6 +67,9 @@ def _american_start(text: str, match: re.Match[str]) -> int | None:
     opened = text[at - 1 : at] == "(" and at > 0
     if opened != bool(match["close"]) or not (match["close"] or match["sign"]):
         return None
+    if match["sign"] != "-" and not match["close"]:
+        if not (_AREA.match(match.group()) and _EXCHANGE.match(match["exchange"])):
+            return None
     before = text[start - 1 : start] if start else ""
     if before.isalnum() or before in (*"_.+-",):
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 # Where a sentence, or its part behind an excuse, begins.
 _BEGINS = (
@@ -13,7 +14,8 @@ _BEGINS = (
 )
 _CANNOT = (
     r"(?:i|we)(?:\s(?:really|simply|just|also|still|certainly|respectfully|must\ssay|sadly))?\s?"
-    r"(?:(?:cannot|can't|can\snot)\sand\s(?:will\snot|won't)|cannot|can\snot|can't|cant|could\snot|couldn't|won't|will\snot|would\snot|wouldn't"
+    r"(?:(?:cannot|can't|can\snot)\sand\s(?:will\snot|won't)|cannot|can\snot|can't|cant|won't"
+    r"|will\snot"
     r"|am\snot\sable\sto|'m\snot\sable\sto|am\sunable\sto|'m\sunable\sto|are\sunable\sto"
     r"|am\snot\s(?:allowed|permitted|programmed|designed|authori[sz]ed|willing|going|prepared)\sto"
     r"|'m\snot\s(?:allowed|permitted|programmed|designed|authori[sz]ed|willing|going|prepared)\sto"
@@ -21,6 +23,8 @@ _CANNOT = (
     r"|(?:am|'m)\snot\sin\sa\sposition\sto|(?:do\snot|don't)\shave\sthe\sability\sto)"
     r"(?:\s(?:in\sgood\sconscience|ethically|legally|possibly|directly|really|even|be\sable\sto))?"
 )
+# Of the past as well, so only with a verb of help.
+_COULD_NOT = r"(?:i|we)\s(?:could\snot|couldn't|would\snot|wouldn't)(?:\s(?:possibly|ethically))?"
 # What is refused whatever follows.
 _HELP = (
     r"(?:help(?:ing)?(?!\s(?:but|it|noticing|thinking|feeling|wondering))|assist(?:ing)?|comply(?:ing)?"
@@ -29,7 +33,7 @@ _HELP = (
 )
 # What is refused only where it is what was asked for.
 _GIVE = (
-    r"(?:provid|answer|giv|writ|creat|generat|produc|shar|discuss|offer|tell|show|explain|mak|complet"
+    r"(?:provid|answer|giv|writ|creat|generat|produc|shar|discuss|offer|tell|show|explain|complet"
     r"|respond|process|teach|recommend|support|do|say|reveal|disclos|describ|suppl|draft|solv|perform"
     r"|execut|search|access|browse|translat|summari[sz]|advis|speculat|comment)\w{0,4}"
 )
@@ -41,14 +45,27 @@ _ASKED_FOR = (
 _NOT = ("not", "n't", "cant", "unable")
 
 
-def _form(stems: tuple[str, ...], pattern: str) -> tuple[tuple[str, ...], re.Pattern[str]]:
-    return stems, re.compile(pattern, re.VERBOSE)
+class Form(NamedTuple):
+    """A form of refusing.
+
+    Attributes:
+        stems: One of these must stand in a text for the form to be tried at all.
+        pattern: The form.
+        is_weak: Whether the verb may also say that something cannot be done so.
+    """
+
+    stems: tuple[str, ...]
+    pattern: re.Pattern[str]
+    is_weak: bool
 
 
-# What must stand in a text for a form to be tried at all, and the form.
-FORMS: list[tuple[tuple[str, ...], re.Pattern[str]]] = [
-    _form(_NOT, rf"{_BEGINS}{_CANNOT}\s{_HELP}"),
-    _form(_NOT, rf"{_BEGINS}{_CANNOT}\s{_GIVE}\b[^.!?\n]{{0,40}}?\b{_ASKED_FOR}"),
+def _form(stems: tuple[str, ...], pattern: str, is_weak: bool = False) -> Form:
+    return Form(stems, re.compile(pattern, re.VERBOSE), is_weak)
+
+
+FORMS = [
+    _form(_NOT, rf"{_BEGINS}(?:{_CANNOT}|{_COULD_NOT})\s{_HELP}"),
+    _form(_NOT, rf"{_BEGINS}{_CANNOT}\s{_GIVE}\b[^.!?\n]{{0,40}}?\b{_ASKED_FOR}", True),
     # I can't. I won't do that. Sorry, no.
     _form(
         _NOT,
@@ -72,8 +89,9 @@ FORMS: list[tuple[tuple[str, ...], re.Pattern[str]]] = [
     ),
     _form(
         ("something",),
-        r"\b(?:that's|that\sis|this\sis|it's|it\sis)\s(?:not\s)?something\s(?:that\s)?(?:i|we)\s?"
-        r"(?:can't|cannot|won't|can\snot|am\snot|'m\snot|am\sunable|can\s(?:help|assist|do|provide))",
+        r"\b(?:that's|that\sis|this\sis|it's|it\sis)\s"
+        r"(?:not\ssomething\s(?:that\s)?(?:i|we)\scan\s(?:help|assist|do|provide|discuss|answer)"
+        r"|something\s(?:that\s)?(?:i|we)\s?(?:can't|cannot|won't|can\snot|am\snot|'m\snot|am\sunable))",
     ),
     _form(
         ("against",),
@@ -82,9 +100,8 @@ FORMS: list[tuple[tuple[str, ...], re.Pattern[str]]] = [
     ),
     _form(
         ("as a",),
-        r"\bas\san?\s(?:ai|artificial|large|language|virtual)[^.!?\n]{0,60}?,\s(?:i|we)\s?"
-        r"(?:cannot|can't|can\snot|am\snot|'m\snot|am\sunable|'m\sunable|do\snot|don't|won't"
-        r"|will\snot|must)\b",
+        r"\bas\san?\s(?:ai|artificial|large|language|virtual)[^.!?\n]{0,60}?,\s(?:i|we)\s"
+        rf"(?:(?:do\snot|don't)\s(?:{_HELP}|{_GIVE})\b|must\s(?:decline|refuse))",
     ),
     _form(
         ("no can do", "rather not", "prefer not"),

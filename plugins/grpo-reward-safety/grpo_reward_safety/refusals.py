@@ -16,11 +16,15 @@ _QUOTED = re.compile(
     r"|^[ \t]*>[^\n]*",
     re.DOTALL | re.MULTILINE,
 )
-# Not because it will not, but because nobody could say it so, or only half of it.
+# Not because it will not, but for want of something; or an answer follows.
 _NOT_YET = re.compile(
-    r"\b(?:exact|exactly|precise|precisely|certain|certainty|sure|guarantee|enough|without|unless|until"
-    r"|wait|fully|overstate|emphasi[sz]e|stress)\b|\bbut\s(?:here(?:'s|\sis|\sare)|the\sanswer|roughly"
-    r"|about|approximately|it\sis|it's)\b|\bhere(?:'s|\sis|\sare)\b"
+    r"\b(?:without|unless|until|enough)\b|\bhere(?:'s|\sis|\sare)\b"
+    r"|\bbut\s(?:the\sanswer|roughly|about|approximately|it\sis|it's)\b"
+)
+# Nobody could give, say or do it so.
+_NOT_SO = re.compile(
+    r"\b(?:exact|exactly|precise|precisely|certain|certainty|sure|guarantee|wait|fully|overstate"
+    r"|emphasi[sz]e|stress|again)\b|\btell\syou\show\b"
 )
 
 
@@ -32,15 +36,19 @@ def refusal(answer: str) -> tuple[int, int] | None:
     """
     first = answer[: _FIRST_CHARS + _TAIL_CHARS].replace("’", "'").replace("\xa0", " ")
     plain = "".join(c.lower() if len(c.lower()) == 1 else c for c in first)
-    tried = [pattern for stems, pattern in FORMS if any(map(plain.__contains__, stems))]
+    tried = [form for form in FORMS if any(map(plain.__contains__, form.stems))]
     if tried:
         plain = _QUOTED.sub(lambda quoted: "\x1f" * len(quoted.group()), plain)
-    for pattern in tried:
-        for match in pattern.finditer(plain):
+    for form in tried:
+        for match in form.pattern.finditer(plain):
             if match.start() > _FIRST_CHARS:
                 break
-            if not _NOT_YET.search(plain, match.start(), _end_of_sentence(plain, match.end())):
-                return match.span()
+            start, end = match.start(), _end_of_sentence(plain, match.end())
+            if _NOT_YET.search(plain, start, end) or (
+                form.is_weak and _NOT_SO.search(plain, start, end)
+            ):
+                continue
+            return match.span()
     return None
 
 
