@@ -11,10 +11,13 @@ Span = tuple[int, int]
 # What stands behind the last dot in code (a@b.shape) and in names of files (icon@2x.png); more
 # than 1,000 other words are ends of domains.
 _CODE = frozenset(
-    "grad shape mean sum data weight weights bias dot inv conj real imag reshape view size matrix "
-    "values numpy transpose item flatten copy astype permute clone detach cuda cpu float half "
-    "double eye ones zeros array tensor vec norm var std min max png jpg jpeg gif svg webp json html css "
-    "txt csv pdf xml yaml yml toml lock log tar zip dylib exe dll jar".split()
+    (
+        "grad shape mean sum data weight weights bias dot inv conj real imag reshape view "
+        "size matrix values numpy transpose item flatten copy astype permute clone detach "
+        "cuda cpu float half double eye ones zeros array tensor vec norm var std min max png "
+        "jpg jpeg gif svg webp json html css txt csv pdf xml yaml yml toml lock log tar zip "
+        "dylib exe dll jar"
+    ).split()
 )
 _COUNTRIES = frozenset(
     "ac ad ae af ag ai al am ao aq ar as at au aw ax az ba bb bd be bf bg bh bi bj bm bn bo br bs "
@@ -43,6 +46,7 @@ _NO_ADDRESS = re.compile(
     r"[\s.:#*\"'`=(]{0,4}(?:is |of |number |to )?[\"'`]?$",
     re.IGNORECASE,
 )
+_AND = re.compile(r"[`\"']?(?:,|\s?-)?\s?(?:and|or|to|through|vs)?\s?[`\"'v]?")
 _IPV6 = re.compile(
     r"(?<![\w:.])(?:[23][0-9a-f]{3}|f[cd][0-9a-f]{2}|fe[89ab][0-9a-f]|ff[0-9a-f]{2})(?:::?[0-9a-f]{1,4}){1,7}(?:::)?(?![\w:])",
     re.IGNORECASE,
@@ -97,14 +101,19 @@ def ipv4s(text: str, ignored: Collection[str]) -> Iterator[Span]:
         text: The text.
         ignored: Of `IP_RANGES`, those that are nobody's.
     """
+    no_address = -1  # where the last one ended that is a version or the like
     for match in _IPV4.finditer(text):
         before = text[match.start() - 1] if match.start() else " "
         if before.isalnum() or before in "_." or not _is_ipv4(match.group()):
             continue
         if _is_ignored(match.group(), ignored):
             continue
-        if not _NO_ADDRESS.search(text[max(0, match.start() - 24) : match.start()]):
-            yield match.span()
+        if _NO_ADDRESS.search(text[max(0, match.start() - 24) : match.start()]) or (
+            no_address >= 0 and _AND.fullmatch(text, no_address, match.start())
+        ):
+            no_address = match.end()
+            continue
+        yield match.span()
 
 
 def _is_ipv4(written: str) -> bool:

@@ -38,7 +38,7 @@ _BESIDE = re.compile(
     r"(?P<number>\(?\+?\d(?:[ .\-()/]{0,2}\d){6,14})(?![\w]|[.,]\d|[%$€])"
 )
 _LOCAL = re.compile(r"(?:\d{3}[-. ])?\d{3}[-. ]\d{4}")
-# Areas that are given out; looked at where no hyphen or bracket says that it is a phone.
+# Areas that are given out; looked at where only blanks stand between the groups.
 _AREA = re.compile(r"(?!200|300|400|.11|.9)")
 _EXCHANGE = re.compile(r"(?![01]|.11)")
 
@@ -67,7 +67,7 @@ def _american_start(text: str, match: re.Match[str]) -> int | None:
     opened = text[at - 1 : at] == "(" and at > 0
     if opened != bool(match["close"]) or not (match["close"] or match["sign"]):
         return None
-    if match["sign"] != "-" and not match["close"]:
+    if match["sign"] == " ":
         if not (_AREA.match(match.group()) and _EXCHANGE.match(match["exchange"])):
             return None
     before = text[start - 1 : start] if start else ""

@@ -62,6 +62,17 @@ def is_jwt(token: str) -> bool:
     return isinstance(header, dict) and "alg" in header
 
 
+def is_basic(token: str) -> bool:
+    """Whether the value of a header for basic authentication holds a user and a password."""
+    try:
+        name, sign, password = (
+            base64.b64decode(token.removeprefix("Basic "), validate=True).decode().partition(":")
+        )
+    except ValueError:
+        return False
+    return bool(sign) and len(password) > 3 and (name + password).isprintable()
+
+
 def find_keys(text: str, *, require_checksums: bool) -> Iterator[tuple[str, int, int]]:
     """Name and place of the keys in a text.
 
@@ -165,6 +176,7 @@ FORMATS = (
     _format("azure_shared_access_key", "SharedAccessKey=", "[A-Za-z0-9+/]{40,50}={0,2}"),
     _format("azure_sas", "sig=", "[A-Za-z0-9%+/]{40,100}={0,2}"),
     _format("azure_client_secret", "7Q~ 8Q~", r"[\w~.-]{31,34}(?![\w~-])", inside=frozenset()),
+    _format("basic_auth", "Basic ", "[A-Za-z0-9+/]{8,200}={0,2}", check=is_basic, free=True),
     _format("twilio_key", "SK", "[0-9a-f]{32}" + _END),
     _format("sendgrid_key", "SG.", r"[\w-]{22}\.[\w-]{43}(?![\w-])"),
     _format("mailgun_key", "key-", "[0-9a-f]{32}" + _END),

@@ -11,6 +11,7 @@ from grpo_reward_safety.placeholders import entropy, is_placeholder
 _STEMS = {
     "passw": True,
     "passphrase": True,
+    "_pass": True,
     "pwd": True,
     "secret": False,
     "token": False,
