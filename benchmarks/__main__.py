@@ -23,6 +23,7 @@ NAMES = (
     "schema",
     "math",
     "sandbox",
+    "safety",
     "score_file",
 )
 

@@ -52,15 +52,22 @@ def _plugin(plugin: Plugin) -> Iterator[str]:
 
 
 def _facts(info: RewardInfo) -> Iterator[str]:
-    low, high = info.range()
     inputs = [f"`{p.name}`{'' if p.required else ' (optional)'}" for p in info.inputs]
     yield "| range | inputs | scope | runs | deterministic |"
     yield "|---|---|---|---|---|"
     where = "awaited" if info.is_async else info.isolation or "process"
     yield (
-        f"| {low:g} to {high:g} | {', '.join(inputs) or 'none'} | {info.scope} | {where} | "
+        f"| {_range(info)} | {', '.join(inputs) or 'none'} | {info.scope} | {where} | "
         f"{'yes' if info.deterministic else 'no'} |\n"
     )
+
+
+def _range(info: RewardInfo) -> str:
+    try:
+        low, high = info.range()
+    except TypeError:  # an option that is required decides
+        return "by options"
+    return f"{low:g} to {high:g}"
 
 
 def _options(options: tuple[Parameter, ...]) -> Iterator[str]:
