@@ -13,6 +13,11 @@ from typing import Any
 from grpo_reward_math.failures import LimitHit, Unreadable
 
 _COMMANDS = re.compile(r"\\(?:int|lim|sum|prod|frac\s*\{\s*d)(?![A-Za-z])")
+_SERIES = re.compile(r"\\(?:sum|prod)(?![A-Za-z])")
+_DIFFERENTIAL = re.compile(r"d\s*\\?[A-Za-z]")
+_TOWARDS = re.compile(r"\\to(?![A-Za-z])|\\rightarrow")
+_DIGITS = re.compile(r"\d+")
+_GROWS = re.compile(r"\^\s*\{[^{}]*\^|!")
 MAX_CHARS = 200
 MAX_BRACKETS = 12
 MAX_NUMBER = 10_000
@@ -22,11 +27,13 @@ def may_read(latex: str) -> bool:
     """Whether `latex` is of a kind that sympy can value, with all its parts."""
     if not _COMMANDS.search(latex) or latex.count("{") != latex.count("}"):
         return False
-    if "\\int" in latex and not re.search(r"d\s*\\?[A-Za-z]", latex):
+    if "\\int" in latex and not _DIFFERENTIAL.search(latex):
         return False
-    if "\\lim" in latex and not re.search(r"\\to(?![A-Za-z])|\\rightarrow", latex):
+    if "\\lim" in latex and not _TOWARDS.search(latex):
         return False
-    return not re.search(r"\\(?:sum|prod)(?![A-Za-z])(?!.*_.*\^|.*\^.*_)", latex)
+    signs = list(_SERIES.finditer(latex))
+    rest = latex[signs[-1].end() :] if signs else "_^"
+    return "_" in rest and "^" in rest
 
 
 def value(latex: str) -> Any:
@@ -40,9 +47,9 @@ def value(latex: str) -> Any:
         raise LimitHit(f"a formula of more than {MAX_CHARS} characters for sympy")
     if sum(latex.count(sign) for sign in "([{") > MAX_BRACKETS:
         raise LimitHit(f"a formula of more than {MAX_BRACKETS} brackets for sympy")
-    if any(int(number) > MAX_NUMBER for number in re.findall(r"\d+", latex)):
+    if any(int(number) > MAX_NUMBER for number in _DIGITS.findall(latex)):
         raise LimitHit(f"a formula with numbers above {MAX_NUMBER} for sympy")
-    if re.search(r"\^\s*\{[^{}]*\^|!", latex):
+    if _GROWS.search(latex):
         raise LimitHit("a tower of powers or a factorial for sympy")
     from latex2sympy2_extended import latex2sympy
 

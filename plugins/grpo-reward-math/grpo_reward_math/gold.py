@@ -17,6 +17,7 @@ Gold = str | int | float | list[str | int | float]
 
 _HASHES = re.compile(r"####(?!#)[ \t]*([^\n]*)")
 _NOT_EMPTY = re.compile(r"[^\s${}\\,;.~()\[\]]")
+_DRESS = re.compile(r"[\s$]|\\left|\\right|\\[,;! ]")
 _OPTIONS = ExtractOptions()
 
 
@@ -73,7 +74,7 @@ def _of_float(number: float) -> str:
 
 
 def _is_empty_set(text: str) -> bool:
-    return re.sub(r"[\s$]|\\left|\\right|\\[,;! ]", "", text) in (r"\{\}", "{}", "()", "[]")
+    return _DRESS.sub("", text) in (r"\{\}", "{}", "()", "[]")
 
 
 def bare(text: str) -> str:

@@ -19,7 +19,7 @@ _PLAIN_NUMBER = re.compile(r"[+-]?(?:\d{1,18}|\d{1,15}\.\d{1,15})$", re.ASCII)
 _BREAK = r"(?:[\s:.~]|\\[,;:! ]|\\q?quad(?![A-Za-z]))"
 _OPENING = r"(?:\\(?:text(?:bf|rm|sf|it)?|math(?:bf|rm))\s*\{\s*|\*\*)"
 _LETTER = re.compile(
-    rf"(?P<wrap>{_OPENING})?(?P<name>(?:option|choice|answer)\s*:?\s+)?"
+    rf"(?P<wrap>{_OPENING})?(?P<name>(?:option|choice|answer)(?:\s*+:)?\s++)?"
     r"(?:\(\s*(?P<round>[A-Ja-j])\s*\)|(?P<bare>[A-J])\s*[.):](?=\W|$)|(?P<alone>[A-J])(?=\s*(?:\}|\*|$)))"
     rf"(?(wrap)\s*(?:\}}|\*\*))(?P<gap>{_BREAK}*)(?P<rest>.*)$",
     re.DOTALL | re.IGNORECASE,
@@ -58,6 +58,10 @@ class Reading:
     text: str
     tree: Node
     how: str
+
+    def __hash__(self) -> int:
+        """That of the text: a tree is not walked to look up a verdict."""
+        return hash(self.text)
 
 
 def read(text: str, rules: Rules) -> Reading:

@@ -119,6 +119,8 @@ _LONE_UNITS = frozenset("msghLNJWV")
 _DRESSING = re.compile(r"\\[,;: ]|~|\\(?:text|mathrm|quad)(?![A-Za-z])")
 _SEPARATOR = re.compile(r"^[\s,]*(and|or)[\s,]*$", re.IGNORECASE)
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
+_LOOSE_COMMA = re.compile(r",(?:\s|\\[,; ])")
+_NO_DIGIT = re.compile(r"[^\d.]")
 _VALUE_ENDS = {")", "]", "}", "!", "'", "|"}
 
 
@@ -141,7 +143,7 @@ class _Scan:
         self.spaced = False
         self.depth = 0
         self.nesting = 0
-        self.loose_commas = bool(re.search(r",(?:\s|\\[,; ])", text))
+        self.loose_commas = bool(_LOOSE_COMMA.search(text))
 
     def add(self, kind: str, text: str, start: int, value: Fraction | None = None) -> None:
         self.found.append(Token(kind, text, value, self.spaced, start))
@@ -207,7 +209,7 @@ class _Scan:
                 self.add("num", digits, start, Fraction(int(digits)))
                 return start + len(digits)
         repeat = match["repeat"]
-        plain = re.sub(r"[^\d.]", "", digits) if not digits.isdigit() else digits
+        plain = _NO_DIGIT.sub("", digits) if not digits.isdigit() else digits
         if repeat and "." not in plain:
             repeat, end = None, match.end("num")
         if len(plain) > self.rules.max_digits:
@@ -399,7 +401,7 @@ def _repeating(plain: str, repeat: str) -> Fraction:
         period = _period_shown(shown)
         shown = shown[: len(shown) - len(period)]
     else:
-        period = re.sub(r"\D", "", repeat)
+        period = _NO_DIGIT.sub("", repeat)
     fixed = Fraction(int((whole or "0") + shown), 10 ** len(shown))
     return fixed + Fraction(int(period), (10 ** len(period) - 1) * 10 ** len(shown))
 
