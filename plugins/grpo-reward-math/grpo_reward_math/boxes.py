@@ -46,14 +46,13 @@ class Boxes(NamedTuple):
 
 def boxes_of(text: str, start: int = 0) -> Boxes:
     """Finds all boxes from a place on; of boxes in a box the outer one counts."""
-    places = [text.find(word, start) for word in ("oxed", "fbox", "framebox")]
-    first = min((place for place in places if place >= 0), default=-1)
+    first = _first(text, start)
     if first < 0:
         return Boxes([], -1)
     found: list[tuple[int, int, int, int]] = []  # a box from, to; what it holds from, to
     open_: list[tuple[int, int]] = []  # of each open brace: start of its box or -1, and its place
     box_start, box_brace = -1, -1
-    for token in _TOKEN.finditer(text, max(start, first - len("\\b"))):
+    for token in _TOKEN.finditer(text, first):
         mark, at = token.group(), token.start()
         if mark == "{":
             open_.append((box_start if at == box_brace else -1, at))
@@ -76,6 +75,13 @@ def boxes_of(text: str, start: int = 0) -> Boxes:
             outer.append(Box(begin, end, text[low:high]))
     last_open = max((begin for begin, _ in open_), default=-1)
     return Boxes(outer, -1 if outer and outer[-1].start > last_open else last_open)
+
+
+def _first(text: str, start: int) -> int:
+    """Where the first box may begin, or -1; braces before it do not matter."""
+    places = [text.find("oxed", start), text.find("fbox", start), text.find("framebox", start)]
+    there = [place for place in places if place >= 0]
+    return max(start, min(there) - len("\\b")) if there else -1
 
 
 def unboxed(text: str) -> str:

@@ -27,7 +27,7 @@ def same(answer: Reading, gold: Reading, rules: Rules) -> Verdict:
         LimitHit: A value is too large to be computed.
     """
     try:
-        return _Comparing(rules).compare(answer.tree, gold.tree)
+        return _Comparing(rules, gold.text).compare(answer.tree, gold.tree)
     except RecursionError:  # the caller's own stack is deep already
         raise LimitHit("nesting deeper than the stack allows") from None
 

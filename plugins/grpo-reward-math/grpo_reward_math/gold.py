@@ -42,6 +42,8 @@ def gold_of(answer: Gold, rules: Rules) -> Reading:
         NoGold: It is empty.
         BadGold: It cannot be read.
     """
+    if isinstance(answer, str):
+        return _of_text(answer, rules)
     return _read(gold_text(answer), rules)
 
 
@@ -89,6 +91,11 @@ def bare(text: str) -> str:
         return unboxed(boxes[-1].text)
     hashes = _HASHES.findall(text)
     return hashes[-1] if hashes else text
+
+
+@lru_cache(maxsize=4096)
+def _of_text(text: str, rules: Rules) -> Reading:
+    return _read(gold_text(text), rules)
 
 
 @lru_cache(maxsize=4096)

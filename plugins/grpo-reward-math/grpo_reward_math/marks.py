@@ -132,19 +132,21 @@ def _phrases(text: str, own: Sequence[str], start: int) -> list[_Phrase]:
     if pattern := own_phrases(own):
         marks += [_Phrase(m.start(), m.end()) for m in pattern.finditer(text, start)]
     kept: list[_Phrase] = []
-    for mark in sorted(marks):
-        if not kept or mark.start >= kept[-1].end:  # one place, two patterns
-            kept.append(mark)
+    for phrase in sorted(marks):
+        if not kept or phrase.start >= kept[-1].end:  # one place, two patterns
+            kept.append(phrase)
     return kept
 
 
 def _nouns(text: str, start: int) -> list[int]:
     """Where the words stand that a phrase can be built on."""
-    plain = text.replace("İ", "I").lower()  # the one letter that is two in lower case
+    # "İ" is the one letter that is two in lower case.
+    plain = text[start:].replace("İ", "I").lower()
     found: list[int] = []
     for noun in ("ans", "result", "option", "choice"):
-        at = plain.find(noun, start)
+        at = plain.find(noun)
         while at >= 0:
-            found.append(at)
+            found.append(start + at)
             at = plain.find(noun, at + len(noun))
-    return sorted(found)
+    found.sort()
+    return found

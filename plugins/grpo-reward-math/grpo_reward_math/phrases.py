@@ -122,7 +122,8 @@ OR_AFTER = re.compile(
 # In what stands for one answer: another one is offered, or a bound and no value.
 OFFERS = re.compile(
     r"\b(?:or|maybe|perhaps|possibly|otherwise|might|could)\b[^\n]{0,30}?\d"
-    r"|\bor (?:more|less|fewer|greater|above|below)\b|\b(?:but|though|although|unless)\b\D{0,300}+\d"
+    r"|\bor (?:more|less|fewer|greater|above|below)\b"
+    r"|\b(?:but|though|although|unless)\b\D{0,300}+\d"
     r"|\bat (?:least|most)\b|\b(?:more|less|fewer|greater) than\b",
     re.IGNORECASE | re.DOTALL,
 )
@@ -148,10 +149,12 @@ FAULT_CORRECTED_TO = re.compile(
 
 # What ends a plain answer: the rest explains it.
 EXPLAINS = re.compile(
-    r",?(?<![ \t])[ \t]++\(?(?:because|since|which|so(?: that)?|where|when|after|if|as (?:we|the|it|there"
-    r"|required|desired|expected|shown|stated|above|before|was)|in (?:total|all)|altogether"
+    r",?(?<![ \t])[ \t]++\(?(?:because|since|which|so(?: that)?|where|when|after|if"
+    r"|as (?:we|the|it|there|required|desired|expected|shown|stated|above|before|was)"
+    r"|in (?:total|all)|altogether"
     r"|overall|remaining|left|each|given|by|obtained|found|under|i\.e|that is|namely|from|using"
-    r"|rounded|due|thus|hence|therefore|and not|not|instead of|rather than|but)\b|(?<![ \t])[ \t]*+\(i\.e"
+    r"|rounded|due|thus|hence|therefore|and not|not|instead of|rather than|but)\b"
+    r"|(?<![ \t])[ \t]*+\(i\.e"
     r"|,[ \t]++(?:it|he|she|they|this|that|we|as|for)\b|(?<![ \t])[ \t]++(?:[—–][ \t]"
     r"|\((?!or\b|and\b|mod\b)[A-Za-z][a-z]{2,}[^()]*+\)[ \t]*+$"
     r"|--?[ \t]++(?=[A-Za-z]{2})|for (?=the|all|any|this|each|\w{4}))",

@@ -28,6 +28,11 @@ _LEADING_SIGN = re.compile(r"^\s*(?:=|\\approx(?![A-Za-z])|\\simeq(?![A-Za-z])|:
 _WRAPPED_TEXT = re.compile(
     r"^\s*\\(?:text|textbf|textit|textrm|mathrm|mathbf|mbox|operatorname)\s*\{([^{}\\$]*)\}\s*$"
 )
+# "The answer is" before the answer, as text in a formula.
+_LEADING_TEXT = re.compile(
+    r"\\(?:text(?:bf|rm|it)?|mathrm|mbox)\s*+\{[^{}\\$\d]{0,80}?\b(?:is|are|equals)\b"
+    r"(?: equal to)?\s*+:?\s*+\}(?:\s|~|\\[,;:! ])*+(?=\S)"
+)
 _PLAIN_WORDS = re.compile(r"^[^\W\d_][\w\s.,:;'\"’()&/?!%-]*$")
 _ONLY_WORDS = re.compile(r"[^\W\d_]+(?:(?:\s+|['-])[^\W\d_]+)*")
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -77,6 +82,8 @@ def read(text: str, rules: Rules) -> Reading:
     if len(stripped) > rules.max_chars:
         raise LimitHit(f"an answer of more than {rules.max_chars} characters")
     plain = _LEADING_SIGN.sub("", normal(stripped))
+    if lead := _LEADING_TEXT.match(plain):
+        plain = plain[lead.end() :]
     if not plain:
         raise Unreadable("the answer is empty")
     try:
@@ -94,6 +101,8 @@ def kind(node: Node) -> str:
         case tree.Relation(_, signs):
             return "equation" if signs[0] == "=" else "inequality"
         case tree.Group(opener, closer, items):
+            if opener == "cases":
+                return "cases"
             mixed = len(items) == 2 and opener + closer not in ("()", "<>")
             return "interval" if mixed else "tuple"
         case _:

@@ -14,7 +14,10 @@ _MAX_WORDS = 6
 
 _MARKUP = re.compile(r"(?:[\s*_`:>\"“”'‘’~]|#{1,6}[ \t]|\\,|\\;|\\quad|⇒|→)*")
 _MATH_OPENERS = (("$$", "$$"), ("\\(", "\\)"), ("\\[", "\\]"), ("$", "$"))
-_SENTENCE_END = re.compile(r"[.!?](?=\s|$|[*_)\"'”’<`])|[\n。！？；]|;(?=\s)")
+# "7!" at the end of a sentence is punctuation; "3! = 6" is none.
+_SENTENCE_END = re.compile(
+    r"(?:\.|[!?](?!\s*+[=+*/^×·]))(?=[!?]{0,9}+(?:\s|$|[*_)\"'”’<`]))|[\n。！？；]|;(?=\s)"
+)
 _JOIN = re.compile(
     r"[ \t*_]*+(?:(?:,[ \t]*+)?(?:and|or|\\text\{ ?(?:and|or) ?\})\b|[,;])[ \t*_]*+"
     r"(?=\$|\\\(|\\\[|[-+−]?\d)",

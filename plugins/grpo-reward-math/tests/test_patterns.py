@@ -9,9 +9,8 @@ import re
 import time
 from pathlib import Path
 
-import pytest
-
 import grpo_reward_math
+import pytest
 from grpo_reward_math.extracting import _tag_pattern
 from grpo_reward_math.phrases import Corrections, own_phrases
 
@@ -85,12 +84,11 @@ def is_linear(pattern: re.Pattern[str], how: str, unit: str, before: str, after:
             getattr(pattern, how)(text)
         return time.process_time() - start
 
-    # A pattern that is worse takes SIZE² / 2 steps of a nanosecond or more at the last of these.
-    for size in (SIZE // 60, SIZE // 12, SIZE // 3):
-        if seconds(size) > 0.05:
-            small, large = (min(seconds(n) for _ in range(3)) for n in (size // 4, size))
-            return large < 8 * small
-    return True
+    # A quadratic one takes size² / 2 steps of a nanosecond or more: 12 ms, then 200 ms.
+    if seconds(SIZE // 12) < 0.003 or seconds(SIZE // 3) < 0.05:
+        return True
+    small, large = (min(seconds(size) for _ in range(3)) for size in (SIZE // 4, SIZE))
+    return large < 8 * small
 
 
 def test_all_patterns_are_compiled_where_this_test_finds_them() -> None:
