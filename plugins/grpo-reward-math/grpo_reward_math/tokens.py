@@ -131,6 +131,7 @@ _DRESSING = re.compile(r"\\[,;: ]|~|\\(?:text|mathrm|quad)(?![A-Za-z])")
 _SEPARATOR = re.compile(r"^[\s,]*(and|or)[\s,]*$", re.IGNORECASE)
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _LOOSE_COMMA = re.compile(r",(?:\s|\\[,; ])")
+_DIGITS = re.compile(r"[0-9]+")
 _NO_DIGIT = re.compile(r"[^\d.]")
 _VALUE_ENDS = {")", "]", "}", "!", "'", "|"}
 
@@ -198,6 +199,9 @@ class _Scan:
         if not 2 <= base <= 36 or not _fits(digits, base):
             if digits.isdigit():
                 raise Unreadable(f"{digits} is not a number in base {name}")
+            if number := _DIGITS.match(digits):  # 5C_1: five times a symbol
+                self.add("num", number[0], match.start(), Fraction(int(number[0])))
+                return match.start() + number.end()
             self.word(digits, match.start())
             return match.start() + len(digits)
         self.found.append(Token("based", digits, Fraction(base), self.spaced, match.start()))
