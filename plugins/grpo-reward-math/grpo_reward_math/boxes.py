@@ -13,7 +13,9 @@ _TOKEN = re.compile(
 )
 _BLANKS = re.compile(r"\s{0,20}")
 # What a box without braces holds: `\boxed 5`, `\boxed5`, `\boxed\frac12`.
-_BARE = re.compile(r"[^\n$]{0,200}?(?=\$|\n|\\\]|\\\)|[.,;!?](?:\s|$)|$)")
+_BARE = re.compile(
+    r"(?:[^\n$\\.,;!?]|\\(?![\])])|[.,;!?](?!\s|$)){0,200}+(?=\$|\n|\\[\])]|[.,;!?](?:\s|$)|$)"
+)
 
 
 class Box(NamedTuple):
@@ -42,36 +44,44 @@ class Boxes(NamedTuple):
     cut_off: int
 
 
-def boxes_of(text: str) -> Boxes:
-    """Finds all boxes; of boxes in a box the outer one counts."""
-    if "oxed" not in text and "fbox" not in text and "framebox" not in text:
+def boxes_of(text: str, start: int = 0) -> Boxes:
+    """Finds all boxes from a place on; of boxes in a box the outer one counts."""
+    first = _first(text, start)
+    if first < 0:
         return Boxes([], -1)
-    found: list[Box] = []
+    found: list[tuple[int, int, int, int]] = []  # a box from, to; what it holds from, to
     open_: list[tuple[int, int]] = []  # of each open brace: start of its box or -1, and its place
     box_start, box_brace = -1, -1
-    for token in _TOKEN.finditer(text):
+    for token in _TOKEN.finditer(text, first):
         mark, at = token.group(), token.start()
         if mark == "{":
             open_.append((box_start if at == box_brace else -1, at))
         elif mark == "}":
             if open_:
-                start, brace = open_.pop()
-                if start >= 0:
-                    found.append(Box(start, at + 1, text[brace + 1 : at]))
+                begin, brace = open_.pop()
+                if begin >= 0:
+                    found.append((begin, at + 1, brace + 1, at))
         elif len(mark) > 2:
             blanks = _BLANKS.match(text, token.end())
             box_start, box_brace = at, blanks.end() if blanks else token.end()
             if not text.startswith("{", box_brace):
                 bare = _BARE.match(text, box_brace)
                 if bare and bare.group().strip():
-                    found.append(Box(at, bare.end(), bare.group()))
-    found.sort()
+                    found.append((at, bare.end(), bare.start(), bare.end()))
     outer: list[Box] = []
-    for box in found:
-        if not outer or box.start >= outer[-1].end:
-            outer.append(box)
-    last_open = max((start for start, _ in open_), default=-1)
+    for begin, end, low, high in sorted(found):
+        if not outer or begin >= outer[-1].end:
+            # Only these are sliced: boxes in boxes would be copied once for each level.
+            outer.append(Box(begin, end, text[low:high]))
+    last_open = max((begin for begin, _ in open_), default=-1)
     return Boxes(outer, -1 if outer and outer[-1].start > last_open else last_open)
+
+
+def _first(text: str, start: int) -> int:
+    """Where the first box may begin, or -1; braces before it do not matter."""
+    places = [text.find("oxed", start), text.find("fbox", start), text.find("framebox", start)]
+    there = [place for place in places if place >= 0]
+    return max(start, min(there) - len("\\b")) if there else -1
 
 
 def unboxed(text: str) -> str:

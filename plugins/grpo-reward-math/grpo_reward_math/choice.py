@@ -17,7 +17,7 @@ from grpo_reward_math.shown import shown
 
 _PHRASES = ("I choose", "I pick", "I select")
 # A reply that is nothing but an option: "(B) 24".
-_WHOLE = re.compile(r"\s*[*_]{0,3}\(?[A-Z][).:][*_]{0,3}[ \t]+[^\n]{1,200}\s*")
+_WHOLE = re.compile(r"\s*[*_]{0,3}\(?[A-Z][).:][*_]{0,3}[ \t]++[^\n]{1,200}+\s*+")
 
 
 @reward(range=(0.0, 1.0), isolation="process", timeout_s=2.0, on_timeout="low")

@@ -13,8 +13,8 @@ _LOOKS = re.compile(
     r"(?![A-Za-z])|\\[,;:! ]|\\q?quad(?![A-Za-z])|[{}$*`~]"
 )
 _LETTER = re.compile(
-    r"(?:(?:the|my)\s+)?(?:(?:option|choice|answer|letter)\s+)?(?:is\s+)?[(\[]?\s*([A-Za-z])\s*"
-    r"(?:[)\]]\s*[.:]?|[.:]|(?=\s*$)|(?=\s+[-–—]\s))\s*[-–—]?\s*(.*)",
+    r"(?:(?:the|my)\s++)?(?:(?:option|choice|answer|letter)\s++)?(?:is\s++)?[(\[]?\s*+([A-Za-z])"
+    r"(?:\s*+[)\]](?:\s*+[.:])?|\s*+[.:]|\s*+$|\s++(?=[-–—]\s))\s*+[-–—]?\s*+(.*)",
     re.DOTALL | re.IGNORECASE,
 )
 _SEVERAL = re.compile(

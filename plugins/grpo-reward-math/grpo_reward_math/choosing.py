@@ -26,10 +26,11 @@ from grpo_reward_math.spans import answer_at
 _WINDOW = 2000
 # What stands between the parts of one answer: "\boxed{9} and \boxed{40}".
 _JOIN = re.compile(
-    r"[\s$*_.,;&]*(?:\\\)|\\\]|\\\[|\\\()?[\s$*_]*(?:,|;|and|,\s*and|&)?[\s$*_]*"
-    r"(?:\\\(|\\\[)?(?:[A-Za-z]\w{0,2}\s*=)?[\s$*_]*",
+    r"[\s$*_.,;&]*+(?:\\\)|\\\]|\\\[|\\\()?[\s$*_]*+(?:,\s*+and|,|;|and|&)?[\s$*_]*+"
+    r"(?:\\\(|\\\[)?(?:[A-Za-z]\w{0,2}\s*+=)?[\s$*_]*+",
     re.IGNORECASE,
 )
+_JOINER = re.compile(r"and|[,;&]", re.IGNORECASE)
 # Before an answer: the writer settles on it.
 _FINAL = re.compile(
     r"\bfinal\s+(?:answer|result)\b|\bi(?:['’]ll| will)?\s+(?:choose|pick|select|go with)\b",
@@ -96,7 +97,7 @@ def _joined(text: str, candidates: Sequence[Candidate]) -> str | None:
         return None
     for one, other in itertools.pairwise(candidates):
         gap = text[one.end : other.start]
-        if len(gap) > 60 or not _JOIN.fullmatch(gap) or not re.search(r"and|[,;&]", gap, re.I):
+        if len(gap) > 60 or not _JOIN.fullmatch(gap) or not _JOINER.search(gap):
             return None
     return ", ".join(c.text for c in candidates)
 

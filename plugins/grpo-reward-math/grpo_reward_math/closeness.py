@@ -14,6 +14,7 @@ from grpo_reward_math.reading import Reading
 from grpo_reward_math.rules import Rules
 
 _DIGITS = 40
+_NO_NUMBER = "it is no single real number"
 _APPROXIMATE = ("=", "\\approx", "≈", "~", "\\sim", "\\simeq", "\\doteq")
 
 
@@ -37,14 +38,53 @@ def measure(reading: Reading, rules: Rules) -> Measure:
         Unreadable: It is no single number.
         LimitHit: It is too large to be computed.
     """
-    node: tree.Node = reading.tree
-    if isinstance(node, tree.Relation) and all(sign in _APPROXIMATE for sign in node.signs):
-        node = node.terms[-1]
-    node, unit = split_unit(node)
+    node, unit = split_unit(_named(reading.tree))
     value = exact(node, rules)
     if value is None:
         value = _rounded(node, rules)
     return Measure(value, unit)
+
+
+def check_shape(reading: Reading, rules: Rules) -> None:
+    """Checks that an answer looks like a number, without computing one that is not rational.
+
+    Raises:
+        Unreadable: It is no single number.
+        LimitHit: It is too large to be computed.
+    """
+    node, _ = split_unit(_named(reading.tree))
+    if exact(node, rules) is None and not _is_real(node, rules):
+        raise Unreadable(_NO_NUMBER)
+
+
+def _named(node: tree.Node) -> tree.Node:
+    """The value of `x = 5` and of `1/3 = 0.33`."""
+    if isinstance(node, tree.Relation) and all(sign in _APPROXIMATE for sign in node.signs):
+        return node.terms[-1]
+    return node
+
+
+def _is_real(node: tree.Node, rules: Rules) -> bool:
+    match node:
+        case tree.Constant(name):
+            return name in ("pi", "e")
+        case tree.Power(base, tree.Number(power)) if power < 0 and exact(base, rules) == 0:
+            return False
+        case tree.Number():
+            return True
+        case (
+            tree.Sum()
+            | tree.Product()
+            | tree.Power()
+            | tree.Call()
+            | tree.Percent()
+            | tree.Quantity()
+        ):
+            return all(_is_real(child, rules) for child in tree.children(node))
+        case tree.Series():
+            return True
+        case _:
+            return False
 
 
 def _rounded(node: tree.Node, rules: Rules) -> Fraction:
@@ -54,7 +94,7 @@ def _rounded(node: tree.Node, rules: Rules) -> Fraction:
         if isinstance(found, values.ctx.mpc) or not values.ctx.isfinite(found):
             raise Undefined
     except Undefined:
-        raise Unreadable("it is no single real number") from None
+        raise Unreadable(_NO_NUMBER) from None
     return Fraction(values.ctx.nstr(found, _DIGITS))
 
 

@@ -146,9 +146,15 @@ class Commands(Products):
         return self.take().text
 
     def overlined(self) -> Node:
-        """What stands under a bar, as it is written."""
+        """The conjugate of a number with i; anything else under a bar as it is written."""
         start = self.index
         self.group_or_atom_raw()
+        under = self.tokens[start : self.index]
+        letters = {t.text for t in under if t.kind == "sym"}
+        if letters == {"i"} and any(t.kind == "num" for t in under):
+            self.index = start
+            self.token = self.tokens[start]
+            return tree.Call("conjugate", (self.group_or_atom(),))
         return tree.Symbol("overline " + "".join(t.text for t in self.tokens[start : self.index]))
 
     def points(self) -> Node:
@@ -246,6 +252,8 @@ class Commands(Products):
             self.group_or_atom_raw()
         elif name not in _MATRICES and name not in _LINES:
             raise Unreadable(f"\\begin{{{name}}} is not known here")
+        if name == "cases" and self.has_conditions():
+            return self.cases()
         if name in _LINES:
             rest = [t for t in self.tokens[self.index :] if t.text != "&"]
             self.tokens[self.index :] = rest
@@ -284,9 +292,57 @@ class Commands(Products):
         if name in _LINES:
             if len(rows[0]) == 1:
                 return tree.Listing(tuple(r[0] for r in rows), ",") if len(rows) > 1 else rows[0][0]
-            raise Unreadable("cases with conditions")
+            raise Unreadable("lines of several columns")
         matrix = tree.Matrix(tuple(rows))
         return tree.Call("det", (matrix,)) if name == "vmatrix" else matrix
+
+    def has_conditions(self) -> bool:
+        """Whether a value stands before each `&`, and no sign of an equation behind it."""
+        found = False
+        for i in range(self.index, len(self.tokens) - 1):
+            token, following = self.tokens[i], self.tokens[i + 1]
+            if token.kind == "cmd" and token.text == "end":
+                break
+            if token.text == "&":
+                found = True
+                if following.text in ("=", "<", ">", "le", "ge", "&", "+", "equiv", "approx"):
+                    return False
+        return found
+
+    def cases(self) -> Node:
+        """Values with their conditions, as a group of pairs."""
+        self.deeper()
+        rows: list[Node] = []
+        while not self.at("end"):
+            value = self.statement()
+            while self.at(","):
+                self.take()
+            self.expect("&")
+            rows.append(tree.Group("cases", "when", (value, self.condition())))
+            while self.at("\\", ","):
+                self.take()
+        self.take()
+        if self.environment_name() != "cases":
+            raise Unreadable("cases are closed by another \\end")
+        self.depth -= 1
+        return tree.Group("cases", "cases", tuple(rows))
+
+    def condition(self) -> Node:
+        """What stands behind `&` in a line of cases; the words around it are not read."""
+        words = []
+        while self.token.kind == "text":
+            words.append(self.take().text.lower())
+        if self.token.kind == "end" or self.at("\\", "end"):
+            if not words:
+                raise Unreadable("a case without a condition")
+            return tree.Text(" ".join(words))
+        items = [self.statement()]
+        while self.at(",") or self.token.kind == "sep":
+            self.take()
+            if self.at("\\", "end"):
+                break
+            items.append(self.statement())
+        return items[0] if len(items) == 1 else tree.Listing(tuple(items), ",")
 
     def environment_name(self) -> str:
         r"""The name in braces after `\begin` or `\end`."""

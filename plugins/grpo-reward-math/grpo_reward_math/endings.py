@@ -17,6 +17,7 @@ _CONCLUDES = re.compile(
     r"|thus|hence|so|total)\b|[=:]",
     re.IGNORECASE,
 )
+_OPENERS = re.compile(r"\*\*|\$\$?|\\\(|\\\[")
 _BOLD = re.compile(r"\*\*([^*\n]{1,200})\*\*|__([^_\n]{1,200})__")
 
 
@@ -45,7 +46,7 @@ def conclusion(text: str) -> Found | None:
     base = len(stripped) - len(block)
     best: Span | None = None
     begin = 0
-    for mark in re.finditer(r"\*\*|\$\$?|\\\(|\\\[", block):
+    for mark in _OPENERS.finditer(block):
         at = mark.start()
         if at < begin:
             continue

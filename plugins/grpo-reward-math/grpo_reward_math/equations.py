@@ -142,6 +142,13 @@ def is_name(node: Node) -> bool:
             return power == tree.MINUS_ONE
         case tree.Product((tree.Symbol(), tree.Group(_, _, items))):
             return all(isinstance(item, tree.Symbol) for item in items)
+        case tree.Product(
+            (
+                tree.Product((tree.Symbol("d"), tree.Symbol())),
+                tree.Power(tree.Product((tree.Symbol("d"), tree.Symbol())), power),
+            )
+        ):
+            return power == tree.MINUS_ONE  # dy/dx
         case tree.Text():
             return True
         case _:

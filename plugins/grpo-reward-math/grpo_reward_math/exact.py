@@ -23,7 +23,6 @@ from grpo_reward_math.tree import (
     Symbol,
 )
 
-PRIME = 2**61 - 1
 _BITS_PER_DIGIT = 3.3219280948873626
 _HUGE = 10**6
 
@@ -264,10 +263,10 @@ _CALLS: dict[str, Callable[..., Fraction]] = {
 }
 
 
-def residue(node: Node, point: Mapping[str, int]) -> int:
-    """The value of a rational function modulo PRIME at `point`.
+def residue(node: Node, point: Mapping[str, int], prime: int) -> int:
+    """The value of a rational function modulo a prime at `point`.
 
-    Two such functions that agree at random points are the same function.
+    Two such functions that agree at random points modulo random primes are the same function.
 
     Raises:
         NotExact: It is no rational function, or not defined there.
@@ -276,34 +275,34 @@ def residue(node: Node, point: Mapping[str, int]) -> int:
     if kind is Number:
         value: Fraction = node.value  # type: ignore[attr-defined]
         if value.denominator == 1:
-            return value.numerator % PRIME
-        return _over(value.numerator, value.denominator)
+            return value.numerator % prime
+        return _over(value.numerator, value.denominator, prime)
     if kind is Symbol:
         return point[node.name]  # type: ignore[attr-defined]
     if kind is Sum:
         terms: tuple[Node, ...] = node.terms  # type: ignore[attr-defined]
-        return sum([residue(term, point) for term in terms]) % PRIME
+        return sum([residue(term, point, prime) for term in terms]) % prime
     if kind is Product:
         total = 1
         for factor in node.factors:  # type: ignore[attr-defined]
-            total = total * residue(factor, point) % PRIME
+            total = total * residue(factor, point, prime) % prime
         return total
     if kind is Power:
         exponent = node.exponent  # type: ignore[attr-defined]
         if type(exponent) is not Number or exponent.value.denominator != 1:
             raise NotExact
-        base = residue(node.base, point)  # type: ignore[attr-defined]
+        base = residue(node.base, point, prime)  # type: ignore[attr-defined]
         power = exponent.value.numerator
         if power < 0 or (power == 0 and base == 0):
-            base = _over(1, base)
-        return pow(base, abs(power), PRIME)
+            base = _over(1, base, prime)
+        return pow(base, abs(power), prime)
     if kind is Percent or kind is Quantity:
-        inner = residue(node.value, point)  # type: ignore[attr-defined]
-        return _over(inner, 100) if kind is Percent else inner
+        inner = residue(node.value, point, prime)  # type: ignore[attr-defined]
+        return _over(inner, 100, prime) if kind is Percent else inner
     raise NotExact
 
 
-def _over(above: int, below: int) -> int:
-    if below % PRIME == 0:
+def _over(above: int, below: int, prime: int) -> int:
+    if below % prime == 0:
         raise NotExact
-    return above * pow(below, -1, PRIME) % PRIME
+    return above * pow(below, -1, prime) % prime

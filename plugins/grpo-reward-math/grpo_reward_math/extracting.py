@@ -56,23 +56,23 @@ def extract(text: str, options: ExtractOptions, *, ended: bool = False) -> Extra
 
 
 def _extract(text: str, options: ExtractOptions, ended: bool) -> Extraction:
-    tiers: list[tuple[str, Callable[[], Tier]]] = [
-        ("answer tag", lambda: _in_tags(text, options, ended)),
-        ("box", lambda: in_boxes(text)),
-        ("####", lambda: Tier(behind_hashes(text))),
-        ("phrase", lambda: behind_phrases(text, options.phrases)),
+    tiers: list[tuple[str, Callable[[int], Tier]]] = [
+        ("answer tag", lambda _: _in_tags(text, options, ended)),
+        ("box", lambda start: in_boxes(text, start)),
+        ("####", lambda start: Tier(behind_hashes(text, start))),
+        ("phrase", lambda start: behind_phrases(text, options.phrases, start)),
     ]
     empty = ""
     for i, (name, find) in enumerate(tiers):
-        tier = find()
+        tier = find(0)
         empty = empty or tier.empty
         if tier.found or tier.cut_off >= 0:
             found = list(tier.found)
             for _, find_more in tiers[i + 1 :]:
-                last = found[-1].end if found else len(text)
-                more = find_more()
-                found += [f for f in more.found if f.start >= last and f.is_strong]
-                tier = tier if tier.cut_off >= 0 or more.cut_off < last else more
+                # Only what stands behind the last one can add to it or take it back.
+                more = find_more(found[-1].end if found else len(text))
+                found += [f for f in more.found if f.is_strong]
+                tier = tier if tier.cut_off >= 0 or more.cut_off < 0 else more
             if tier.cut_off >= 0:
                 return Extraction(name, (), None, f"no answer: {tier.empty}")
             return decided(name, text, found, options)

@@ -11,8 +11,15 @@ import re
 from typing import Any
 
 from grpo_reward_math.failures import LimitHit, Unreadable
+from grpo_reward_math.numeric import Undefined, Values, context
+from grpo_reward_math.rules import Rules
 
 _COMMANDS = re.compile(r"\\(?:int|lim|sum|prod|frac\s*\{\s*d)(?![A-Za-z])")
+_SERIES = re.compile(r"\\(?:sum|prod)(?![A-Za-z])")
+_DIFFERENTIAL = re.compile(r"d\s*\\?[A-Za-z]")
+_TOWARDS = re.compile(r"\\to(?![A-Za-z])|\\rightarrow")
+_DIGITS = re.compile(r"\d+")
+_GROWS = re.compile(r"\^\s*\{[^{}]*\^|!")
 MAX_CHARS = 200
 MAX_BRACKETS = 12
 MAX_NUMBER = 10_000
@@ -22,11 +29,13 @@ def may_read(latex: str) -> bool:
     """Whether `latex` is of a kind that sympy can value, with all its parts."""
     if not _COMMANDS.search(latex) or latex.count("{") != latex.count("}"):
         return False
-    if "\\int" in latex and not re.search(r"d\s*\\?[A-Za-z]", latex):
+    if "\\int" in latex and not _DIFFERENTIAL.search(latex):
         return False
-    if "\\lim" in latex and not re.search(r"\\to(?![A-Za-z])|\\rightarrow", latex):
+    if "\\lim" in latex and not _TOWARDS.search(latex):
         return False
-    return not re.search(r"\\(?:sum|prod)(?![A-Za-z])(?!.*_.*\^|.*\^.*_)", latex)
+    signs = list(_SERIES.finditer(latex))
+    rest = latex[signs[-1].end() :] if signs else "_^"
+    return "_" in rest and "^" in rest
 
 
 def value(latex: str) -> Any:
@@ -36,21 +45,56 @@ def value(latex: str) -> Any:
         Unreadable: It is not read, or has no value.
         LimitHit: It is too long or too deep for the parser.
     """
+    return worked_out(formula(latex))
+
+
+def worked_out(unvalued: Any) -> Any:
+    """The value of what `formula` read; raises Unreadable if it has none."""
+    try:
+        return unvalued.doit()
+    except Exception as problem:
+        # Sympy raises whatever it meets; to a grader each means the same.
+        raise Unreadable(f"sympy cannot value it ({type(problem).__name__})") from None
+
+
+def formula(latex: str) -> Any:
+    """What `latex` says to sympy, its integrals and sums not yet worked out.
+
+    Raises:
+        Unreadable: It is not read.
+        LimitHit: It is too long or too deep for the parser.
+    """
     if len(latex) > MAX_CHARS:
         raise LimitHit(f"a formula of more than {MAX_CHARS} characters for sympy")
     if sum(latex.count(sign) for sign in "([{") > MAX_BRACKETS:
         raise LimitHit(f"a formula of more than {MAX_BRACKETS} brackets for sympy")
-    if any(int(number) > MAX_NUMBER for number in re.findall(r"\d+", latex)):
+    if any(int(number) > MAX_NUMBER for number in _DIGITS.findall(latex)):
         raise LimitHit(f"a formula with numbers above {MAX_NUMBER} for sympy")
-    if re.search(r"\^\s*\{[^{}]*\^|!", latex):
+    if _GROWS.search(latex):
         raise LimitHit("a tower of powers or a factorial for sympy")
     from latex2sympy2_extended import latex2sympy
 
     try:
-        return latex2sympy(latex).doit()
+        return latex2sympy(latex)
     except Exception as problem:
-        # The parser and sympy raise whatever they meet; to a grader each means the same.
-        raise Unreadable(f"sympy cannot value it ({type(problem).__name__})") from None
+        raise Unreadable(f"sympy cannot read it ({type(problem).__name__})") from None
+
+
+def is_far(unvalued: Any, other: Any) -> bool:
+    """Whether quadrature says that an integral is another number than a tree.
+
+    It takes a moment where the search for a closed form may never end.
+    """
+    import sympy
+
+    if not isinstance(unvalued, sympy.Integral) or unvalued.free_symbols:
+        return False
+    try:
+        its = complex(unvalued.evalf(15))
+        mine = complex(Values(Rules(), 30, {}, complex_roots=True).of(other))
+    except Exception:
+        return False
+    return abs(mine - its) > 1e-3 * max(abs(mine), abs(its))
 
 
 def same(first: str, second: str) -> bool:
@@ -66,9 +110,6 @@ def same(first: str, second: str) -> bool:
 
 def equals_tree(found: Any, other: Any) -> bool:
     """Whether the sympy value `found` is that of a tree without free symbols."""
-    from grpo_reward_math.numeric import Undefined, Values, context
-    from grpo_reward_math.rules import Rules
-
     try:
         mine = Values(Rules(), 30, {}, complex_roots=True).of(other)
         ctx = context()

@@ -17,6 +17,7 @@ Gold = str | int | float | list[str | int | float]
 
 _HASHES = re.compile(r"####(?!#)[ \t]*([^\n]*)")
 _NOT_EMPTY = re.compile(r"[^\s${}\\,;.~()\[\]]")
+_DRESS = re.compile(r"[\s$]|\\left|\\right|\\[,;! ]")
 _OPTIONS = ExtractOptions()
 
 
@@ -41,6 +42,8 @@ def gold_of(answer: Gold, rules: Rules) -> Reading:
         NoGold: It is empty.
         BadGold: It cannot be read.
     """
+    if isinstance(answer, str):
+        return _of_text(answer, rules)
     return _read(gold_text(answer), rules)
 
 
@@ -73,7 +76,7 @@ def _of_float(number: float) -> str:
 
 
 def _is_empty_set(text: str) -> bool:
-    return re.sub(r"[\s$]|\\left|\\right|\\[,;! ]", "", text) in (r"\{\}", "{}", "()", "[]")
+    return _DRESS.sub("", text) in (r"\{\}", "{}", "()", "[]")
 
 
 def bare(text: str) -> str:
@@ -88,6 +91,11 @@ def bare(text: str) -> str:
         return unboxed(boxes[-1].text)
     hashes = _HASHES.findall(text)
     return hashes[-1] if hashes else text
+
+
+@lru_cache(maxsize=4096)
+def _of_text(text: str, rules: Rules) -> Reading:
+    return _read(gold_text(text), rules)
 
 
 @lru_cache(maxsize=4096)

@@ -11,7 +11,9 @@ from grpo_reward_math.boxes import boxes_of, unboxed
 from grpo_reward_math.candidates import MAX_FOUND, Found, Tier
 from grpo_reward_math.phrases import (
     ANSWER_IS,
+    BEFORE_NOUN,
     HEADING,
+    LONGEST_BEFORE_NOUN,
     PLACEHOLDER,
     SUPPOSED,
     own_phrases,
@@ -22,7 +24,9 @@ _HASHES = re.compile(r"(?:^|(?<=\s))####[ \t]*([^\n]{1,200})", re.MULTILINE)
 _LEADS = ("", "the", "text", "text{the", "textbf{the", "my", "so the", "text{so the")
 # What leads on to the next phrase: "5, the second answer is 6".
 _LEADING_ON = re.compile(
-    r"[\s,;.*]*(?:\b(?:and|but|so|the|my|our|first|second|third|other|next)\b\s*)*$", re.IGNORECASE
+    r"(?<![\s,;.*])[\s,;.*]*+(?:\b(?:and|but|so|the|my|our|first|second|third|other|next)\b\s*+)"
+    r"{0,8}$",
+    re.IGNORECASE,
 )
 _NUMBERED = re.compile(r"\d+[.)]\s+\S")
 
@@ -40,9 +44,9 @@ def without_phrase(text: str) -> str:
     return text[phrase.end() :].lstrip(" *}~:") or text
 
 
-def in_boxes(text: str) -> Tier:
-    """The boxes that hold something."""
-    boxes = boxes_of(text)
+def in_boxes(text: str, start: int = 0) -> Tier:
+    """The boxes that hold something, from a place on."""
+    boxes = boxes_of(text, start)
     found = [
         Found(box.start, box.end, without_phrase(unboxed(box.text)))
         for box in boxes.closed[-MAX_FOUND:]
@@ -53,13 +57,13 @@ def in_boxes(text: str) -> Tier:
     return Tier(found, -1, "the box is empty" if boxes.closed and not found else "")
 
 
-def behind_hashes(text: str) -> list[Found]:
-    """What stands behind `####`, unless it is a heading."""
-    if "####" not in text:
+def behind_hashes(text: str, start: int = 0) -> list[Found]:
+    """What stands behind `####` from a place on, unless it is a heading."""
+    if text.find("####", start) < 0:
         return []
     found = []
     whole = len(text.rstrip())
-    for line in list(_HASHES.finditer(text))[-MAX_FOUND:]:
+    for line in list(_HASHES.finditer(text, start))[-MAX_FOUND:]:
         content = line.group(1).strip().strip("*_# ")
         if _NUMBERED.match(content) or not content:
             continue  # a heading: "#### 1. First step"
@@ -73,10 +77,15 @@ def behind_hashes(text: str) -> list[Found]:
     return found
 
 
-def behind_phrases(text: str, own: Sequence[str], *, of_words: bool = False) -> Tier:
-    """What phrases lead to: numbers, mathematics and options, or words if they are asked for."""
+def behind_phrases(
+    text: str, own: Sequence[str], start: int = 0, *, of_words: bool = False
+) -> Tier:
+    """What phrases lead to from a place on.
+
+    These are numbers, mathematics and options, or words if they are asked for.
+    """
     found: list[Found] = []
-    phrases = _phrases(text, own)[-MAX_FOUND:]
+    phrases = _phrases(text, own, start)[-MAX_FOUND:]
     is_named_final = False
     for phrase, following in zip_longest(phrases, phrases[1:]):
         if phrase.leads_to_none or SUPPOSED.search(text, max(0, phrase.start - 40), phrase.start):
@@ -103,16 +112,41 @@ class _Phrase(NamedTuple):
     leads_to_none: bool = False
 
 
-def _phrases(text: str, own: Sequence[str]) -> list[_Phrase]:
-    marks = [
-        _Phrase(m.start(), m.end(), bool(m["final"]), bool(m["none"]))
-        for m in ANSWER_IS.finditer(text)
-    ]
-    marks += [_Phrase(m.start(), m.end(), bool(m["final"])) for m in HEADING.finditer(text)]
+def _phrases(text: str, own: Sequence[str], start: int) -> list[_Phrase]:
+    marks: list[_Phrase] = []
+    end_of_line = start
+    for at in _nouns(text, start):
+        begin = at
+        if text[at - 1 : at].isspace():
+            lead = BEFORE_NOUN.search(text, max(start, at - LONGEST_BEFORE_NOUN), at)
+            begin = lead.start() if lead else at
+        if mark := ANSWER_IS.match(text, begin):
+            marks.append(_Phrase(begin, mark.end(), bool(mark["final"]), bool(mark["none"])))
+        if at >= end_of_line:
+            line = text.rfind("\n", start, at) + 1 or start
+            if mark := HEADING.match(text, line):
+                marks.append(_Phrase(line, mark.end(), bool(mark["final"])))
+            end_of_line = text.find("\n", at)
+            if end_of_line < 0:
+                end_of_line = len(text)
     if pattern := own_phrases(own):
-        marks += [_Phrase(m.start(), m.end()) for m in pattern.finditer(text)]
+        marks += [_Phrase(m.start(), m.end()) for m in pattern.finditer(text, start)]
     kept: list[_Phrase] = []
-    for mark in sorted(marks):
-        if not kept or mark.start >= kept[-1].end:  # one place, two patterns
-            kept.append(mark)
+    for phrase in sorted(marks):
+        if not kept or phrase.start >= kept[-1].end:  # one place, two patterns
+            kept.append(phrase)
     return kept
+
+
+def _nouns(text: str, start: int) -> list[int]:
+    """Where the words stand that a phrase can be built on."""
+    # "İ" is the one letter that is two in lower case.
+    plain = text[start:].replace("İ", "I").lower()
+    found: list[int] = []
+    for noun in ("ans", "result", "option", "choice"):
+        at = plain.find(noun)
+        while at >= 0:
+            found.append(start + at)
+            at = plain.find(noun, at + len(noun))
+    found.sort()
+    return found

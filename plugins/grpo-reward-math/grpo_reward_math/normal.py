@@ -62,6 +62,8 @@ def _table() -> dict[int, str]:
 
 
 _TABLE = _table()
+# "88.5m²": no variable, though no blank says so.
+_METERS = re.compile(r"(?<=\d)m(?=[²³]\W*$)")
 _RAISED_RUN = re.compile(f"[{re.escape(''.join(_RAISED))}]+")
 _LOWERED_RUN = re.compile(f"[{re.escape(''.join(_LOWERED))}]+")
 _PAIRS = (("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"), ("**", "**"), ("`", "`"))
@@ -71,6 +73,7 @@ def normal(text: str) -> str:
     """`text` in LaTeX and ASCII where a sign has such a form, without what only wraps it."""
     if not text.isascii():
         text = unicodedata.normalize("NFC", text)
+        text = _METERS.sub(r"\\text{ m}", text)
         text = _RAISED_RUN.sub(lambda m: f"^{{{''.join(_RAISED[c] for c in m[0])}}}", text)
         text = _LOWERED_RUN.sub(lambda m: f"_{{{''.join(_LOWERED[c] for c in m[0])}}}", text)
         text = text.translate(_TABLE)

@@ -7,7 +7,7 @@ from typing import Literal
 
 from grpo_core import Completion, Fail, Score, Skip, reward
 from grpo_reward_math.candidates import ExtractOptions
-from grpo_reward_math.closeness import Measure, measure, unit_fault
+from grpo_reward_math.closeness import Measure, check_shape, measure, unit_fault
 from grpo_reward_math.deciding import MAX_ANSWERS, Decision
 from grpo_reward_math.extracting import extract
 from grpo_reward_math.failures import LimitHit, Unreadable
@@ -77,8 +77,11 @@ class NumberClose:
 
     def check_inputs(self, answer: str | int | float) -> str | None:
         """Returns what is wrong with a gold number, or None."""
+        # By its shape alone: this runs in the trainer's process, where nothing heavy is loaded.
         try:
-            self._gold(answer)
+            check_shape(gold_of(answer, self._rules), self._rules)
+        except (Unreadable, LimitHit) as exc:
+            return str(_unfit(exc))
         except NoGold as exc:
             return f"{exc}, so the row would be skipped; leave it out"
         except BadGold as exc:
@@ -103,10 +106,8 @@ class NumberClose:
     def _gold(self, answer: str | int | float) -> Measure:
         try:
             return measure(gold_of(answer, self._rules), self._rules)
-        except Unreadable as exc:
-            raise BadGold(f"the gold is no number: {exc}") from None
-        except LimitHit as exc:
-            raise BadGold(f"the gold is over a limit: {exc}") from None
+        except (Unreadable, LimitHit) as exc:
+            raise _unfit(exc) from None
 
     def _decide(self, reply: str, ended: bool, gold: Measure) -> Decision:
         found = extract(reply, self._options, ended=ended)
@@ -135,6 +136,11 @@ class NumberClose:
         is_close = off <= self._absolute or off <= self._relative * abs(gold.value)
         word = "close to" if is_close else "too far from"
         return Decision(is_close, f"{shown(text)} is {word} {_short(gold.value)}")
+
+
+def _unfit(exc: Unreadable | LimitHit) -> BadGold:
+    what = "is over a limit" if isinstance(exc, LimitHit) else "is no number"
+    return BadGold(f"the gold {what}: {exc}")
 
 
 def _short(value: Fraction) -> str:

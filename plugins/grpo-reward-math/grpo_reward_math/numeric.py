@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import threading
 from collections.abc import Callable, Mapping
@@ -9,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from grpo_reward_math.failures import LimitHit
+from grpo_reward_math.height import height_of
 from grpo_reward_math.rules import Rules
 from grpo_reward_math.tree import (
     Call,
@@ -30,6 +32,7 @@ DIGITS = 30
 GUARD = 15
 _LARGEST_LOG = 10**5  # natural logarithm of the largest value that is computed
 _MOST_DIGITS = 3000
+_HUGE = 10**9
 
 
 class Undefined(Exception):
@@ -247,6 +250,7 @@ def _named(name: str) -> Callable[..., Any]:
 
 _CALLS: dict[str, Callable[..., Any]] = {name: _named(name) for name in _NAMES.split()} | {
     "abs": lambda values, x: abs(x),
+    "conjugate": lambda values, x: values.ctx.conj(x),
     "ln": lambda values, x: values.ctx.log(x) if x != 0 else values.undefined(),
     "log": Values.log,
     "root": Values.root,
@@ -263,26 +267,30 @@ _CALLS: dict[str, Callable[..., Any]] = {name: _named(name) for name in _NAMES.s
 }
 
 
-def digits_of(node: Node) -> int:
-    """Digits of the longest number written in `node`."""
-    if isinstance(node, Number):
-        size = max(node.value.numerator.bit_length(), node.value.denominator.bit_length())
-        return size * 3 // 10 + 1
-    return max((digits_of(child) for child in children(node)), default=0)
-
-
 class Comparison:
     """Two trees compared at points."""
 
     def __init__(self, first: Node, second: Node, rules: Rules) -> None:
         self.pair = (first, second)
         self.rules = rules
-        height = digits_of(first) + digits_of(second)
-        self.low = DIGITS + height
-        self.high = 2 * DIGITS + 2 * height
-        if self.high > _MOST_DIGITS:
-            raise LimitHit("numbers too long to compare with a value that is not rational")
+        height = height_of(first, self.size) + height_of(second, self.size)
+        if height > _MOST_DIGITS:
+            raise LimitHit("numbers too large or too small beside a value that is not rational")
+        self.low = DIGITS + math.ceil(height)
+        self.high = self.low + DIGITS
         self.complex_roots = any(_has_i(node) for node in self.pair)
+
+    def size(self, node: Node) -> float | None:
+        """The absolute value of `node`; None if it has none, as with free symbols."""
+        if isinstance(node, Number):
+            return float(abs(node.value)) if abs(node.value) < _HUGE else float(_HUGE)
+        try:
+            value = abs(Values(self.rules, DIGITS, {}, complex_roots=True).of(node))
+        except Undefined:
+            return None
+        except LimitHit:
+            return float(_HUGE)
+        return float(value) if value < _HUGE else float(_HUGE)
 
     def values(self, digits: int, point: Mapping[str, Fraction]) -> tuple[Any, Any]:
         """Both values at `point`; raises Undefined unless both are real (or i is at hand)."""

@@ -10,30 +10,36 @@ from collections.abc import Iterator, Sequence
 
 # "the answer to the question is", "Final Answer:", "the answer, in lowest terms, is".
 _WORDS = (
-    r"(?:,?[ \t]+(?:to|of|for|in|on|from|as|that|which|we|you|i|here|then|after|when|with)\b"
-    r"(?:[ \t]+(?!is\b|are\b|was\b|not\b)[\w'’()\-]{1,30}){0,8},?)?"
+    r"(?:,?[ \t]++(?:to|of|for|in|on|from|as|that|which|we|you|i|here|then|after|when|with)\b"
+    r"(?:[ \t]++(?!is\b|are\b|was\b|not\b)[\w'’()\-]{1,30}+){0,8},?)?"
 )
 _LINK = (
-    r"(?:[ \t]*(?:\*\*|__)?[ \t]*(?::|=(?!=)|→|⇒)"
-    r"|[ \t]*(?:\*\*|__)?[ \t]+(?:(?P<none>(?:is|was)n['’]t|(?:could|might|may) be)"
+    r"(?:[ \t]*+(?:\*\*|__)?[ \t]*+(?::|=(?!=)|→|⇒)"
+    r"|(?:[ \t]*+(?:\*\*|__))?[ \t]++(?:(?P<none>(?:is|was)n['’]t|(?:could|might|may) be)"
     r"|is|are|was|be|equals|(?:w|sh)ould be|will be|must be"
     r"|comes (?:out )?to|turns out to be|becomes)\b)"
 )
 _NOUN = (
-    r"\b(?P<final>final[ \t]+)?(?:(?:correct(?:ed)?|true|right|best)[ \t]+)?"
-    r"(?:answers?|ans(?=\.?[ \t]*[:=])\.?|final result"
+    r"\b(?P<final>final[ \t]{1,8})?(?:(?:correct(?:ed)?|true|right|best)[ \t]{1,8})?"
+    r"(?:answers?|ans(?=\.?[ \t]*+[:=])\.?|final result"
     r"|(?:(?<=correct )|(?<=right )|(?<=best )|(?<=final ))(?:option|choice))"
 )
 # "Answer 1:" and "Answer B:" are answers of which there are several.
-_WHICH = r"(?:[ \t]+#?(?:\d|[A-D]|one|two|three)(?=[ \t]*[:=]|[ \t]+is\b))?"
+_WHICH = r"(?:[ \t]++#?(?:\d|[A-D]|one|two|three)(?=[ \t]*+[:=]|[ \t]++is\b))?"
 ANSWER_IS = re.compile(
-    _NOUN + _WHICH + r"(?:[ \t]*\([^()\n]{0,60}\))?" + _WORDS + _LINK, re.IGNORECASE
+    _NOUN + _WHICH + r"(?:[ \t]*+\([^()\n]{0,60}\))?" + _WORDS + _LINK, re.IGNORECASE
 )
+# What `ANSWER_IS` may begin with before its noun.
+BEFORE_NOUN = re.compile(
+    r"(?<!\w)(?:final[ \t]{1,8})?(?<!\w)(?:(?:correct(?:ed)?|true|right|best)[ \t]{1,8})?\Z",
+    re.IGNORECASE,
+)
+LONGEST_BEFORE_NOUN = len("final") + 8 + len("corrected") + 8
 
 # A heading, with the answer in the next line that is not empty.
 HEADING = re.compile(
-    r"^[ \t>#*_\-]{0,10}(?:\d{1,2}[.)][ \t])?(?:(?:the|my|our)[ \t]+)?"
-    r"(?P<final>final[ \t]+|correct(?:ed)?[ \t]+)?(?:answer|result)[ \t]*[*_:]{0,5}[ \t]*$",
+    r"^[ \t>#*_\-]{0,10}(?:\d{1,2}[.)][ \t])?(?:(?:the|my|our)[ \t]++)?"
+    r"(?P<final>final[ \t]++|correct(?:ed)?[ \t]++)?(?:answer|result)[ \t]*+[*_:]{0,5}[ \t]*+$",
     re.IGNORECASE | re.MULTILINE,
 )
 
@@ -41,7 +47,7 @@ HEADING = re.compile(
 SUPPOSED = re.compile(
     r"\b(?:if|whether|suppose|assume|assuming|unless|say|guess(?:ed)?(?: that)?|check(?: that)?"
     r"|verify(?: that)?|think|would be nice|not (?:clear|sure) (?:if|what|that))\W{1,3}"
-    r"(?:that[ \t]+)?(?:the[ \t]+)?(?:final[ \t]+)?$",
+    r"(?:that[ \t]++)?(?:the[ \t]++)?(?:final[ \t]++)?$",
     re.IGNORECASE,
 )
 
@@ -95,19 +101,20 @@ _NOT_WRONG = re.compile(
 
 # Right before an answer: it is none.
 NOT_BEFORE = re.compile(
-    r"(?:\bnot|n['’]t|\brather than|\binstead of)[ \t]*(?:\$\$?|\\\(|\\\[)?[ \t]*$", re.IGNORECASE
+    r"(?:\bnot|n['’]t|\brather than|\binstead of)[ \t]*+(?:\$\$?|\\\(|\\\[)?[ \t]*+$",
+    re.IGNORECASE,
 )
 # Right before an answer, behind another: both are offered.
 OR_BEFORE = re.compile(
-    r"\b(?:or|alternatively|maybe|perhaps|possibly|otherwise|else)[,:]?[ \t]*"
-    r"(?:maybe|perhaps|possibly|even|else|it is|it's)?[ \t]*(?:\$\$?|\\\(|\\\[)?[ \t]*$",
+    r"\b(?:or|alternatively|maybe|perhaps|possibly|otherwise|else)[,:]?[ \t]*+"
+    r"(?:maybe|perhaps|possibly|even|else|it is|it's)?[ \t]*+(?:\$\$?|\\\(|\\\[)?[ \t]*+$",
     re.IGNORECASE,
 )
 # Behind an answer: another one is offered.
 OR_AFTER = re.compile(
-    r"[ \t$*_`)\]\\]{0,8}[.,;(]?[ \t]*(?:but[ \t]+)?(?:\(?[ \t]*or(?:,)?|\balternatively,?"
-    r"|\bmaybe|\bperhaps"
-    r"|\bpossibly|\botherwise,?|\b(?:it |that )?(?:might|could|may)(?: also| well)?(?: be)?)[ \t]+"
+    r"[ \t$*_`)\]\\]{0,8}+[.,;(]?[ \t]*+(?:but[ \t]++)?(?:\(?[ \t]*+or,?|\balternatively,?"
+    r"|\bmaybe|\bperhaps|\bpossibly|\botherwise,?"
+    r"|\b(?:it |that )?(?:might|could|may)(?: also| well)?(?: be)?)[ \t]++"
     r"(?:maybe |perhaps |possibly |even |else |also |it is |it's |it could be |it might be "
     r"|it may be |be |could be |might be )?",
     re.IGNORECASE,
@@ -115,7 +122,8 @@ OR_AFTER = re.compile(
 # In what stands for one answer: another one is offered, or a bound and no value.
 OFFERS = re.compile(
     r"\b(?:or|maybe|perhaps|possibly|otherwise|might|could)\b[^\n]{0,30}?\d"
-    r"|\bor (?:more|less|fewer|greater|above|below)\b|\b(?:but|though|although|unless)\b.*\d"
+    r"|\bor (?:more|less|fewer|greater|above|below)\b"
+    r"|\b(?:but|though|although|unless)\b\D{0,300}+\d"
     r"|\bat (?:least|most)\b|\b(?:more|less|fewer|greater) than\b",
     re.IGNORECASE | re.DOTALL,
 )
@@ -141,13 +149,15 @@ FAULT_CORRECTED_TO = re.compile(
 
 # What ends a plain answer: the rest explains it.
 EXPLAINS = re.compile(
-    r",?[ \t]+\(?(?:because|since|which|so(?: that)?|where|when|after|if|as (?:we|the|it|there"
-    r"|required|desired|expected|shown|stated|above|before|was)|in (?:total|all)|altogether"
+    r",?(?<![ \t])[ \t]++\(?(?:because|since|which|so(?: that)?|where|when|after|if"
+    r"|as (?:we|the|it|there|required|desired|expected|shown|stated|above|before|was)"
+    r"|in (?:total|all)|altogether"
     r"|overall|remaining|left|each|given|by|obtained|found|under|i\.e|that is|namely|from|using"
-    r"|rounded|due|thus|hence|therefore|and not|not|instead of|rather than|but)\b|[ \t]*\(i\.e"
-    r"|,[ \t]+(?:it|he|she|they|this|that|we|as|for)\b|[ \t]+[—–][ \t]"
-    r"|[ \t]+\((?!or\b|and\b|mod\b)[A-Za-z][a-z]{2,}[^()]*\)[ \t]*$"
-    r"|[ \t]+--?[ \t]+(?=[A-Za-z]{2})|[ \t]+for (?=the|all|any|this|each|\w{4})",
+    r"|rounded|due|thus|hence|therefore|and not|not|instead of|rather than|but)\b"
+    r"|(?<![ \t])[ \t]*+\(i\.e"
+    r"|,[ \t]++(?:it|he|she|they|this|that|we|as|for)\b|(?<![ \t])[ \t]++(?:[—–][ \t]"
+    r"|\((?!or\b|and\b|mod\b)[A-Za-z][a-z]{2,}[^()]*+\)[ \t]*+$"
+    r"|--?[ \t]++(?=[A-Za-z]{2})|for (?=the|all|any|this|each|\w{4}))",
     re.IGNORECASE,
 )
 FILLERS = re.compile(
@@ -162,9 +172,9 @@ NEGATED = re.compile(
 )
 NOT_BUT = re.compile(r"\b(?:but(?: rather)?|it is|it['’]s|rather|instead)[ \t]+", re.IGNORECASE)
 PLACEHOLDER = re.compile(
-    r"[\s.…?_\-\[\]<>()*]*(?:\\(?:text|ldots|dots|cdots|ast)\b[\s{}]*)?"
-    r"(?:(?:your|the|final|insert|put|my|a|an|numeric(?:al)?|correct)[ _]+)*"
-    r"(?:answer|number|value|result|solution|expression|letter|option)?(?:[ _]here)?"
+    r"[\s.…?_\-\[\]<>()*]*+(?:\\(?:text|ldots|dots|cdots|ast)\b[\s{}]*+)?"
+    r"(?:(?:your|the|final|insert|put|my|a|an|numeric(?:al)?|correct)[ _]++)*+"
+    r"(?:answer|number|value|result|solution|expression|letter|option)?(?:[ _]?here)?"
     r"[\s.…?_\-\[\]<>()}*]*",
     re.IGNORECASE,
 )

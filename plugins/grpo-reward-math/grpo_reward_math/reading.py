@@ -19,7 +19,7 @@ _PLAIN_NUMBER = re.compile(r"[+-]?(?:\d{1,18}|\d{1,15}\.\d{1,15})$", re.ASCII)
 _BREAK = r"(?:[\s:.~]|\\[,;:! ]|\\q?quad(?![A-Za-z]))"
 _OPENING = r"(?:\\(?:text(?:bf|rm|sf|it)?|math(?:bf|rm))\s*\{\s*|\*\*)"
 _LETTER = re.compile(
-    rf"(?P<wrap>{_OPENING})?(?P<name>(?:option|choice|answer)\s*:?\s+)?"
+    rf"(?P<wrap>{_OPENING})?(?P<name>(?:option|choice|answer)(?:\s*+:)?\s++)?"
     r"(?:\(\s*(?P<round>[A-Ja-j])\s*\)|(?P<bare>[A-J])\s*[.):](?=\W|$)|(?P<alone>[A-J])(?=\s*(?:\}|\*|$)))"
     rf"(?(wrap)\s*(?:\}}|\*\*))(?P<gap>{_BREAK}*)(?P<rest>.*)$",
     re.DOTALL | re.IGNORECASE,
@@ -27,6 +27,11 @@ _LETTER = re.compile(
 _LEADING_SIGN = re.compile(r"^\s*(?:=|\\approx(?![A-Za-z])|\\simeq(?![A-Za-z])|:)\s*")
 _WRAPPED_TEXT = re.compile(
     r"^\s*\\(?:text|textbf|textit|textrm|mathrm|mathbf|mbox|operatorname)\s*\{([^{}\\$]*)\}\s*$"
+)
+# "The answer is" before the answer, as text in a formula.
+_LEADING_TEXT = re.compile(
+    r"\\(?:text(?:bf|rm|it)?|mathrm|mbox)\s*+\{[^{}\\$\d]{0,80}?\b(?:is|are|equals)\b"
+    r"(?: equal to)?\s*+:?\s*+\}(?:\s|~|\\[,;:! ])*+(?=\S)"
 )
 _PLAIN_WORDS = re.compile(r"^[^\W\d_][\w\s.,:;'\"’()&/?!%-]*$")
 _ONLY_WORDS = re.compile(r"[^\W\d_]+(?:(?:\s+|['-])[^\W\d_]+)*")
@@ -59,6 +64,10 @@ class Reading:
     tree: Node
     how: str
 
+    def __hash__(self) -> int:
+        """That of the text: a tree is not walked to look up a verdict."""
+        return hash(self.text)
+
 
 def read(text: str, rules: Rules) -> Reading:
     """The bare answer `text` as a tree.
@@ -73,6 +82,8 @@ def read(text: str, rules: Rules) -> Reading:
     if len(stripped) > rules.max_chars:
         raise LimitHit(f"an answer of more than {rules.max_chars} characters")
     plain = _LEADING_SIGN.sub("", normal(stripped))
+    if lead := _LEADING_TEXT.match(plain):
+        plain = plain[lead.end() :]
     if not plain:
         raise Unreadable("the answer is empty")
     try:
@@ -90,6 +101,8 @@ def kind(node: Node) -> str:
         case tree.Relation(_, signs):
             return "equation" if signs[0] == "=" else "inequality"
         case tree.Group(opener, closer, items):
+            if opener == "cases":
+                return "cases"
             mixed = len(items) == 2 and opener + closer not in ("()", "<>")
             return "interval" if mixed else "tuple"
         case _:

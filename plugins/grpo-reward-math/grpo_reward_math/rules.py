@@ -41,3 +41,7 @@ class Rules:
     max_digits: int = 10_000
     max_terms: int = 3000
     max_side: int = 20
+
+    def __hash__(self) -> int:
+        """That of a part, because it is asked for with every verdict."""
+        return hash((self.units, self.log_base))

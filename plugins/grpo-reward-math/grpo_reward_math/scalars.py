@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import random
-
 from grpo_reward_math import tree
-from grpo_reward_math.exact import PRIME, NotExact, exact, residue
+from grpo_reward_math.exact import NotExact, exact, residue
 from grpo_reward_math.numeric import Comparison, Undefined, points
+from grpo_reward_math.primes import draws
 from grpo_reward_math.tree import Node
 from grpo_reward_math.verdict import Comparer, Verdict, same_numbers
 
@@ -36,11 +35,9 @@ class Scalars(Comparer):
 
     def functions(self, a: Node, g: Node, names: frozenset[str]) -> Verdict:
         """Two values with free symbols."""
-        draw = random.Random(len(names))
         try:
-            for _ in range(2):
-                point = {name: draw.randrange(2**20, PRIME) for name in sorted(names)}
-                if residue(a, point) != residue(g, point):
+            for prime, point in draws(self.seed, tuple(sorted(names))):
+                if residue(a, point, prime) != residue(g, point, prime):
                     return Verdict(False, "different as rational functions")
             return Verdict(True, "equal as rational functions")
         except NotExact:

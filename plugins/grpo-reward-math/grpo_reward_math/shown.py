@@ -8,5 +8,7 @@ def shown(text: str, width: int = 60) -> str:
     text = " ".join(text.split())
     if len(text) > width:
         text = text[: width - 1] + "…"
+    if text.isprintable():
+        return f'"{text}"'
     safe = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
     return f'"{safe}"'

@@ -14,15 +14,19 @@ _MAX_WORDS = 6
 
 _MARKUP = re.compile(r"(?:[\s*_`:>\"“”'‘’~]|#{1,6}[ \t]|\\,|\\;|\\quad|⇒|→)*")
 _MATH_OPENERS = (("$$", "$$"), ("\\(", "\\)"), ("\\[", "\\]"), ("$", "$"))
-_SENTENCE_END = re.compile(r"[.!?](?=\s|$|[*_)\"'”’<`])|[\n。！？；]|;(?=\s)")
+# "7!" at the end of a sentence is punctuation; "3! = 6" is none.
+_SENTENCE_END = re.compile(
+    r"(?:\.|(?:\?|!(?![ \t]*+(?:[=+/^×·]|\*(?!\*))))[!?]{0,9}+)(?=\s|$|[*_)\"'”’<`])"
+    r"|[\n。！？；]|;(?=\s)"
+)
 _JOIN = re.compile(
-    r"[ \t*_]*(?:,?[ \t]*(?:and|or|\\text\{ ?(?:and|or) ?\})\b|[,;])[ \t*_]*"
+    r"[ \t*_]*+(?:(?:,[ \t]*+)?(?:and|or|\\text\{ ?(?:and|or) ?\})\b|[,;])[ \t*_]*+"
     r"(?=\$|\\\(|\\\[|[-+−]?\d)",
     re.IGNORECASE,
 )
 _PLAIN_NUMBER = re.compile(r"[-+−]?\d[\d,.]*(?<![,.])")
 _UNIT_WORDS = re.compile(r"[ \t]*[A-Za-z%°µ²³/^.*·]{1,20}(?:[ \t]+[A-Za-z²³/^]{1,20}){0,2}[ \t]*\Z")
-_WORD_PAIR = re.compile(r"[A-Za-z]{2,}[ \t]+[A-Za-z]{2,}|[a-z]{4,}")
+_WORD_PAIR = re.compile(r"(?<![A-Za-z])[A-Za-z]{2,}+[ \t]++[A-Za-z]{2}|[a-z]{4}")
 # How an answer begins that is more than a word: a number, mathematics, a variable, an option.
 _STRONG = re.compile(
     r"[-+−±~≈(\[{|]*[ \t]*(?:[\d.$€£¥\\√π∞∅½⅓⅔¼¾⅕⅛{\[(|−０-９]|[A-Za-zΑ-ω](?![A-Za-z'’])"
@@ -32,7 +36,7 @@ _NUMBER = re.compile(r"(?<![\w.,])[-+−]?(?:\$[ \t]?)?\d(?:[\d,]*\d)?(?:\.\d+)?
 _MAX_SENTENCE = 15
 _BUT = re.compile(r",?[ \t]+but\b", re.IGNORECASE)
 # A sentence and no bare answer: "The area is 12."
-_SENTENCE = re.compile(r"\s*[A-Za-z]+['’]?[a-z]*,?[ \t\n]+[A-Za-z]\S*[ \t\n]+\S")
+_SENTENCE = re.compile(r"\s*[A-Za-z]++(?:['’][a-z]*+)?,?[ \t\n]++[A-Za-z]\S*+[ \t\n]++\S")
 _IS = re.compile(r"\b(?:is|are|equals|was|be)\b[ \t]*:?")
 _AGREES = re.compile(r"(yes|no|true|false)\b\s*[,.;:—–-]", re.IGNORECASE)
 

@@ -115,16 +115,32 @@ _PREFIXES = tuple(sorted(("sin", "cos", "tan", "cot", "sec", "csc", "ln", "log",
 _SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9}
 _SCALES["trillion"] = 10**12
 _ORDINALS = {"st", "nd", "rd", "th"}
+_OHMS = re.compile(r"(?:[kMGmnp]|\\mu)?\s*\\Omega")
+# What follows a prefix of a unit: `k` in `\text{k}\Omega`, `\mu` in `\mu\text{m}`.
+_UNIT_AHEAD = re.compile(
+    r"\s*(?:\\Omega|\\(?:text|mathrm)\s*\{\s*(?:[A-Za-z]{1,3}|\\Omega)\s*\})\s*$"
+)
+_PREFIXES_OF_UNITS = frozenset("kMGmnp")
+# How many children {}_5C_2 are: choices and arrangements with the numbers around the letter.
+_COUNTED = re.compile(
+    r"(?:\{\s*\}\s*|(?<![^=+*/(\s-]))[_^]\s*(?:\{\s*(\d{1,6})\s*\}|(\d))\s*"
+    r"(?:\\(?:mathrm|text|mathbf)\s*\{\s*)?([CP])(?:\s*\})?\s*_\s*(?:\{\s*(\d{1,6})\s*\}|(\d))"
+)
 _LONE_UNITS = frozenset("msghLNJWV")
 _DRESSING = re.compile(r"\\[,;: ]|~|\\(?:text|mathrm|quad)(?![A-Za-z])")
 _SEPARATOR = re.compile(r"^[\s,]*(and|or)[\s,]*$", re.IGNORECASE)
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
+_LOOSE_COMMA = re.compile(r",(?:\s|\\[,; ])")
+_DIGITS = re.compile(r"[0-9]+")
+_NO_DIGIT = re.compile(r"[^\d.]")
 _VALUE_ENDS = {")", "]", "}", "!", "'", "|"}
 
 
 def tokens(text: str, rules: Rules) -> list[Token]:
     """The tokens of normal `text`, an "end" last."""
     text = text.replace("{:}", ":")
+    if "_" in text:
+        text = _COUNTED.sub(_counted, text)
     scan = _Scan(text, rules)
     scan.run(0, len(text))
     scan.found.append(Token("end", "", None, False, len(text)))
@@ -141,7 +157,7 @@ class _Scan:
         self.spaced = False
         self.depth = 0
         self.nesting = 0
-        self.loose_commas = bool(re.search(r",(?:\s|\\[,; ])", text))
+        self.loose_commas = bool(_LOOSE_COMMA.search(text))
 
     def add(self, kind: str, text: str, start: int, value: Fraction | None = None) -> None:
         self.found.append(Token(kind, text, value, self.spaced, start))
@@ -183,6 +199,9 @@ class _Scan:
         if not 2 <= base <= 36 or not _fits(digits, base):
             if digits.isdigit():
                 raise Unreadable(f"{digits} is not a number in base {name}")
+            if number := _DIGITS.match(digits):  # 5C_1: five times a symbol
+                self.add("num", number[0], match.start(), Fraction(int(number[0])))
+                return match.start() + number.end()
             self.word(digits, match.start())
             return match.start() + len(digits)
         self.found.append(Token("based", digits, Fraction(base), self.spaced, match.start()))
@@ -207,7 +226,7 @@ class _Scan:
                 self.add("num", digits, start, Fraction(int(digits)))
                 return start + len(digits)
         repeat = match["repeat"]
-        plain = re.sub(r"[^\d.]", "", digits) if not digits.isdigit() else digits
+        plain = _NO_DIGIT.sub("", digits) if not digits.isdigit() else digits
         if repeat and "." not in plain:
             repeat, end = None, match.end("num")
         if len(plain) > self.rules.max_digits:
@@ -233,7 +252,11 @@ class _Scan:
         if name in ("color", "textcolor", "label", "tag", "tag*", "vspace", "ref"):
             return _skip_group(self.text, after)
         name = _RENAMED.get(name, name)
-        if name in ("or", "and"):
+        if name == "Omega" and self.is_last_unit(after):
+            self.add("text", name, start)
+        elif name == "mu" and self.after_value() and _UNIT_AHEAD.match(self.text, after):
+            self.add("text", name, start)
+        elif name in ("or", "and"):
             self.add("sep", name, start)
         elif name in ("{", "}"):
             self.depth += 1 if name == "{" else -1
@@ -254,6 +277,13 @@ class _Scan:
             self.add("cmd", name, start)
         return after
 
+    def is_last_unit(self, after: int) -> bool:
+        """Whether a sign of which nothing follows is the unit of the one number before it."""
+        before = self.found[-2:]
+        measured = self.after_value() or (bool(before) and before[-1].kind == "text")
+        values = [t for t in self.found if t.kind not in ("num", "text") and t.text != "-"]
+        return measured and not values and not self.text[after:].strip(" })")
+
     def wrapped(self, name: str, after: int, end: int) -> int:
         r"""What stands in `\text{…}` and its like, as words or as the maths it is."""
         while after < end and self.text[after] == " ":
@@ -272,9 +302,11 @@ class _Scan:
             self.add("sep", joiner[1].lower(), after)
         elif stripped in ("e", "i", "d") and name in ("mathrm", "rm", "operatorname", "text"):
             self.add("sym", stripped, after)
+        elif stripped in _PREFIXES_OF_UNITS and _UNIT_AHEAD.match(self.text, last + 1):
+            self.add("text", stripped, after)
         elif stripped in FUNCTIONS and name != "textbf":
             self.add("cmd", stripped, after)
-        elif self.is_words(stripped, name):
+        elif self.is_words(stripped, name, last + 1):
             self.spaced = self.spaced or body != stripped
             plain = _DRESSING.sub(" ", stripped.replace("\\cdot", "*"))
             self.add("text", " ".join(plain.split()), after)
@@ -286,10 +318,14 @@ class _Scan:
             self.nesting -= 1
         return last + 1
 
-    def is_words(self, body: str, name: str) -> bool:
+    def is_words(self, body: str, name: str, end: int) -> bool:
         measured = self.after_value() or any(t.kind == "text" for t in self.found[-5:])
         if measured and (body in ("€", "£", "¢") or units.is_formula(body)):
             return True
+        if measured and _OHMS.fullmatch(body):
+            return True
+        if len(body) == 1 and body.isupper() and name != "mathbf" and self.is_last_unit(end):
+            return True  # a unit that is not in the table
         if "\\frac" in body or "\\sqrt" in body or "$" in body or "=" in body:
             return False
         letters = _LETTERS.findall(body)
@@ -379,6 +415,12 @@ class _Scan:
 _KNOWN = frozenset({"ab", "bc", "ac", "xy", "xz", "yz", "abc", "xyz", "mn", "nm", "rs", "rh"})
 
 
+def _counted(match: re.Match[str]) -> str:
+    total, chosen = match[1] or match[2], match[4] or match[5]
+    binomial = f"\\binom{{{total}}}{{{chosen}}}"
+    return binomial if match[3] == "C" else f"({binomial} \\cdot {chosen}!)"
+
+
 def _fits(digits: str, base: int) -> bool:
     return all(d == "." or int(d, 36) < base for d in digits)
 
@@ -399,7 +441,7 @@ def _repeating(plain: str, repeat: str) -> Fraction:
         period = _period_shown(shown)
         shown = shown[: len(shown) - len(period)]
     else:
-        period = re.sub(r"\D", "", repeat)
+        period = _NO_DIGIT.sub("", repeat)
     fixed = Fraction(int((whole or "0") + shown), 10 ** len(shown))
     return fixed + Fraction(int(period), (10 ** len(period) - 1) * 10 ** len(shown))
 

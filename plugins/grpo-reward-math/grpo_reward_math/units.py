@@ -47,6 +47,7 @@ SHORT = frozenset(
 )
 SINGLE = frozenset("m g s h L N J W V A K C t l T".split())
 _FORMULA = re.compile(r"^(?:[A-Za-z/*^{}\d\s.()~-]|\\cdot(?![A-Za-z])|\\[,; ])+$")
+_NAME = re.compile(r"[A-Za-z]+")
 _PIECE = re.compile(r"[A-Za-z.'’-]+|[$€£¥¢₹]|\^\{?\s*(-?\d)\s*\}?|[/*·()]|\S")
 
 
@@ -59,7 +60,7 @@ def is_formula(body: str) -> bool:
     """Whether `body` is made of known units alone, single letters among them: `m/s^2`."""
     if not _FORMULA.match(body):
         return False
-    words = re.findall(r"[A-Za-z]+", body.replace(r"\cdot", "*"))
+    words = _NAME.findall(body.replace(r"\cdot", "*"))
     return bool(words) and all(w in SINGLE or (len(w) > 1 and _name(w)) for w in words)
 
 

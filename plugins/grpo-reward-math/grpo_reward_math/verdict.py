@@ -24,10 +24,16 @@ class Verdict:
 
 
 class Comparer(ABC):
-    """Comparisons under one set of rules; kinds of answers are methods of classes built on it."""
+    """Comparisons under one set of rules; kinds of answers are methods of classes built on it.
 
-    def __init__(self, rules: Rules) -> None:
+    Args:
+        rules: The conventions.
+        seed: What the primes that functions are compared by are drawn from.
+    """
+
+    def __init__(self, rules: Rules, seed: str) -> None:
         self.rules = rules
+        self.seed = seed
 
     @abstractmethod
     def compare(self, a: Node, g: Node) -> Verdict:

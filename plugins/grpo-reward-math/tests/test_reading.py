@@ -222,7 +222,7 @@ def test_text_beyond_a_limit_is_refused_at_once(text: str) -> None:
     with pytest.raises(LimitHit):
         read(text, RULES)
 
-    assert time.process_time() - start < 0.1
+    assert time.process_time() - start < 0.5
 
 
 def test_reading_and_comparing_numbers_imports_no_sympy() -> None:

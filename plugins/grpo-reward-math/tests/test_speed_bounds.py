@@ -18,7 +18,7 @@ import pytest
 from grpo_core import Completion, load_reward
 
 TIMEOUT_S = 2.0
-# An integral without a closed form: only the deadline ends it, and it scores 0.0.
+# Where sympy takes long to load, only the deadline ends an integral, and it scores 0.0.
 ENDED_BY_DEADLINE = {"an integral"}
 ROWS: list[dict[str, Any]] = [
     json.loads(line)
