@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from grpo_core import Completion, Fail, Score, reward
 from grpo_reward_schema.drafts import BY_NAME
 from grpo_reward_schema.finding import NotFound
 from grpo_reward_schema.parsing import NotJson
+from grpo_reward_schema.patterns import LimitHit, shared_time
 from grpo_reward_schema.reply import Reader, check_choice
+
+if TYPE_CHECKING:
+    from grpo_reward_schema.compiled import Compiled
 
 # What a value that is not valid can earn at most.
 MOST_INVALID = 0.95
@@ -84,21 +88,16 @@ class Json:
 
     def check_inputs(self, schema: dict[str, Any]) -> str | None:
         """Returns what is wrong with a schema, or None."""
-        from grpo_reward_schema.compiled import compiled  # not above: it imports jsonschema
-
         try:
-            compiled(schema, self._draft, self._assert_formats)
+            self._compiled(schema)
         except (ValueError, RecursionError) as exc:
             return f"the schema cannot be used: {exc}"
         return None
 
     def __call__(self, completion: Completion, schema: dict[str, Any]) -> Score | Fail:
         """Scores a completion; a row whose schema cannot be used fails."""
-        from grpo_reward_schema.compiled import compiled
-        from grpo_reward_schema.patterns import LimitHit
-
         try:
-            against = compiled(schema, self._draft, self._assert_formats)
+            against = self._compiled(schema)
         except (ValueError, RecursionError) as exc:
             return Fail(f"the schema cannot be used: {exc}")
         try:
@@ -106,9 +105,10 @@ class Json:
         except (NotFound, NotJson) as exc:
             return Score(0.0, str(exc), {"limit_hits": 0.0})
         try:
-            if against.is_valid(value):
-                return Score(1.0, "", {"limit_hits": 0.0})
-            share, fault = against.credit(value)
+            with shared_time():
+                if against.is_valid(value):
+                    return Score(1.0, "", {"limit_hits": 0.0})
+                share, fault = against.credit(value)
         except LimitHit as exc:
             return Score(0.0, f"limit: {exc}", {"limit_hits": 1.0})
         except RecursionError:
@@ -116,3 +116,8 @@ class Json:
             return Score(0.0, why, {"limit_hits": 1.0})
         points = 0.0 if self._is_strict else MOST_INVALID * share
         return Score(points, fault, {"limit_hits": 0.0})
+
+    def _compiled(self, schema: dict[str, Any]) -> Compiled:
+        from grpo_reward_schema.compiled import compiled  # not above: it imports jsonschema
+
+        return compiled(schema, self._draft, self._assert_formats)
