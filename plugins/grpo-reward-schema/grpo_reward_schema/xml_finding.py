@@ -53,6 +53,18 @@ def xml_piece_of(reply: str, pick: Pick, root: str = "") -> str:
     return pieces[0 if pick == "first" else -1]
 
 
+def open_xml(text: str) -> int:
+    """Where a text begins an element that it does not close; -1 if it does not."""
+    start, level = -1, 0
+    for token in _TOKEN.finditer(text):
+        if token["open"] and not token["open"].endswith("/>"):
+            start = token.start() if level == 0 else start
+            level += 1
+        elif token["close"] and level:
+            level -= 1
+    return start if level else -1
+
+
 def _root_of(piece: str) -> str:
     head = _HEAD.match(piece)
     root = _ROOT.match(piece, head.end() if head else 0)

@@ -10,7 +10,7 @@ from grpo_reward_schema.json_reward import MOST_INVALID
 from grpo_reward_schema.parsing import Limits, NotJson
 from grpo_reward_schema.patterns import LimitHit
 from grpo_reward_schema.reply import check_after_tag, check_choice, check_number
-from grpo_reward_schema.xml_finding import xml_piece_of
+from grpo_reward_schema.xml_finding import open_xml, xml_piece_of
 from grpo_reward_schema.xml_parsing import Element, NotXml, parse
 from grpo_reward_schema.xml_schemas import Kind, schema_of
 from grpo_reward_schema.xml_spec import spec_of
@@ -120,7 +120,7 @@ class Xml:
 
     def _read(self, completion: Completion) -> tuple[str, Element]:
         self._limits.check_size(completion.text)
-        reply = self._place.reply_of(completion.text, completion.prefill)
+        reply = self._place.reply_of(completion.text, completion.prefill, open_xml)
         try:
             return self._document(reply.removeprefix("\ufeff"))
         except (NotFound, NotXml) as exc:
