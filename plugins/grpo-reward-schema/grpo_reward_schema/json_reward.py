@@ -46,7 +46,7 @@ class Json:
             refuses several.
         after_tag: Name of the tag that closes the reasoning; only the text behind it counts.
             "" counts all of it.
-        draft: Which draft a schema without `$schema` is of.
+        draft: Which draft a schema without `$schema` is of; 7 is "7".
         assert_formats: True makes `format` an assertion, as `pattern` is one.
         duplicate_keys: "reject", or "last" for the last value.
         max_bytes: Of the text; a longer one scores 0.0.
@@ -64,7 +64,7 @@ class Json:
         extract: Literal["auto", "whole"] = "auto",
         pick: Literal["last", "first", "only"] = "last",
         after_tag: str = "think",
-        draft: Literal["4", "6", "7", "2019-09", "2020-12"] = "2020-12",
+        draft: Literal["4", "6", "7", "2019-09", "2020-12", 4, 6, 7] = "2020-12",
         assert_formats: bool = False,
         duplicate_keys: Literal["reject", "last"] = "reject",
         max_bytes: int = 1_000_000,
@@ -73,8 +73,8 @@ class Json:
     ) -> None:
         check_choice("mode", mode, ("partial", "strict"))
         self._is_strict = mode == "strict"
-        check_choice("draft", draft, tuple(BY_NAME))
-        self._draft = BY_NAME[draft]
+        check_choice("draft", str(draft), tuple(BY_NAME))
+        self._draft = BY_NAME[str(draft)]
         self._assert_formats = assert_formats
         self._reader = Reader.of_options(
             extract=extract,

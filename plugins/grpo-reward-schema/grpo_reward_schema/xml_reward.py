@@ -8,7 +8,7 @@ from grpo_core import Completion, Fail, Score, reward
 from grpo_reward_schema.finding import Extract, NotFound, Pick, Place
 from grpo_reward_schema.json_reward import MOST_INVALID
 from grpo_reward_schema.parsing import Limits, NotJson
-from grpo_reward_schema.patterns import LimitHit
+from grpo_reward_schema.patterns import LimitHit, shared_time
 from grpo_reward_schema.reply import check_after_tag, check_choice, check_number
 from grpo_reward_schema.xml_finding import open_xml, xml_piece_of
 from grpo_reward_schema.xml_parsing import Element, NotXml, parse
@@ -107,7 +107,8 @@ class Xml:
             return Fail(wrong)
         try:
             text, root = self._read(completion)
-            share, fault = self._judge(text, root)
+            with shared_time():
+                share, fault = self._judge(text, root)
             for kind, schema in _given(xsd, relaxng):
                 fault = fault or schema_of(kind, schema).fault(text) or ""
         except (NotFound, NotJson, NotXml) as exc:
