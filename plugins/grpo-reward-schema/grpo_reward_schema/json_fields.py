@@ -9,10 +9,10 @@ from grpo_reward_schema.comparing import ONE_OF, Comparison, is_choice
 from grpo_reward_schema.finding import NotFound
 from grpo_reward_schema.parsing import NotJson
 from grpo_reward_schema.patterns import LimitHit
-from grpo_reward_schema.plain import escaped, plain_fault
+from grpo_reward_schema.plain import cut, escaped, plain_fault
 from grpo_reward_schema.reply import Reader, check_choice, check_number
 
-# As deep as a reply can be, with a choice at each second level.
+# As deep as a reply can be.
 _MOST_DEPTH = 200
 _MOST_SHOWN = 100
 
@@ -143,7 +143,7 @@ class JsonFields:
         reason = ""
         if not is_all and match.fault:
             pointer, words = match.fault
-            reason = f"{pointer or '/'}: {words()}"
+            reason = cut(f"{pointer or '/'}: {words()}")
         return _score(points, reason, precision, recall)
 
 

@@ -9,6 +9,7 @@ from grpo_reward_schema.drafts import BY_NAME
 from grpo_reward_schema.finding import NotFound
 from grpo_reward_schema.parsing import NotJson
 from grpo_reward_schema.patterns import LimitHit, shared_time
+from grpo_reward_schema.plain import cut
 from grpo_reward_schema.reply import Reader, check_choice
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class Json:
         try:
             self._compiled(schema)
         except (ValueError, RecursionError) as exc:
-            return f"the schema cannot be used: {exc}"
+            return cut(f"the schema cannot be used: {exc}")
         return None
 
     def __call__(self, completion: Completion, schema: dict[str, Any]) -> Score | Fail:
@@ -99,7 +100,7 @@ class Json:
         try:
             against = self._compiled(schema)
         except (ValueError, RecursionError) as exc:
-            return Fail(f"the schema cannot be used: {exc}")
+            return Fail(cut(f"the schema cannot be used: {exc}"))
         try:
             value = self._reader.read(completion, against.brackets)
         except (NotFound, NotJson) as exc:
@@ -115,7 +116,7 @@ class Json:
             why = "limit: the value is nested too deep for this schema"
             return Score(0.0, why, {"limit_hits": 1.0})
         points = 0.0 if self._is_strict else MOST_INVALID * share
-        return Score(points, fault, {"limit_hits": 0.0})
+        return Score(points, cut(fault), {"limit_hits": 0.0})
 
     def _compiled(self, schema: dict[str, Any]) -> Compiled:
         from grpo_reward_schema.compiled import compiled  # not above: it imports jsonschema

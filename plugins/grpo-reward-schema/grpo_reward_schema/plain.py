@@ -6,12 +6,21 @@ import math
 from typing import Any
 
 _MOST_SHOWN = 80
+_MOST_REASON = 500
 
 
 def escaped(key: str) -> str:
     """A key as a JSON pointer has it, cut where it is too long to be read."""
     key = key if len(key) <= _MOST_SHOWN else key[:_MOST_SHOWN] + "…"
     return key.replace("~", "~0").replace("/", "~1")
+
+
+def cut(reason: str) -> str:
+    """A reason without its middle where it is too long: a pointer may be as deep as a value."""
+    if len(reason) <= _MOST_REASON:
+        return reason
+    half = _MOST_REASON // 2
+    return f"{reason[:half]}…{reason[-half:]}"
 
 
 def plain_fault(value: Any, max_depth: int) -> tuple[str, str] | None:

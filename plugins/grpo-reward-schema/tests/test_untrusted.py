@@ -296,6 +296,13 @@ def test_reason_is_no_longer_than_a_line_whatever_the_key(backend: str) -> None:
     )
 
     assert found.reason == f"/{'k' * 80}…: is not allowed here"
+    long = Json()(Completion("{}"), {"required": ["k" * 100_000]})
+    assert len(long.reason) < 600
+    recursive = {"type": "object", "additionalProperties": {"$ref": "#"}}
+    text = ('{"' + "k" * 50 + '":') * 100 + "1" + "}" * 100
+    deep = Json()(Completion(text), recursive)
+    assert len(deep.reason) < 600
+    assert deep.reason.endswith(": expected object, got 1")
 
 
 @pytest.mark.parametrize(
