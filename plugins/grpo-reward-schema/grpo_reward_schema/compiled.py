@@ -10,7 +10,8 @@ from typing import Any
 
 from grpo_reward_schema import rust
 from grpo_reward_schema.credit import Tree
-from grpo_reward_schema.drafts import LATEST
+from grpo_reward_schema.drafts import LATEST, subschemas
+from grpo_reward_schema.plain import escaped, plain_fault
 from grpo_reward_schema.reference import bounded_class, in_subresource
 from grpo_reward_schema.rust import validator_of
 from grpo_reward_schema.schema_check import (
@@ -18,7 +19,6 @@ from grpo_reward_schema.schema_check import (
     MAX_DEPTH,
     check_python_patterns,
     checked,
-    escaped,
     has_plain_patterns,
     needs_python_patterns,
 )
@@ -133,9 +133,6 @@ def unfolded_size(schema: Any, scope: Any, draft: str) -> int:
     jsonschema-rs remembers its verdicts only for references that lead back. Where each schema of a
     row names the next one twice it takes twice as long with each.
     """
-    from referencing.jsonschema import specification_with
-
-    specification: Any = specification_with(draft + ("#" if "draft-0" in draft else ""))
     known: dict[int, int] = {}
     todo: list[tuple[Any, Any, list[Any] | None]] = [(schema, scope, None)]
     while todo:
@@ -146,8 +143,7 @@ def unfolded_size(schema: Any, scope: Any, draft: str) -> int:
         elif isinstance(one, dict) and id(one) not in known:
             known[id(one)] = 1  # where it leads back
             inner = [
-                (part, in_subresource(scope, part, draft), None)
-                for part in specification.subresources_of(one)
+                (part, in_subresource(scope, part, draft), None) for part in subschemas(one, draft)
             ]
             if "$ref" in one:
                 found = scope.lookup(one["$ref"])
@@ -171,9 +167,9 @@ def compiled(schema: Mapping[str, Any], draft: str, assert_formats: bool) -> Com
         text = json.dumps(schema, sort_keys=True)
     except RecursionError:
         raise ValueError(f"/: the schema is nested deeper than {MAX_DEPTH} levels") from None
-    except TypeError as exc:  # of a script; JSON text holds nothing else
-        kind = str(exc).removeprefix("Object of type ").split()[0]
-        raise ValueError(f"/: expected what JSON has, got a {kind}") from None
+    except TypeError:  # of a script; JSON text holds nothing else
+        pointer, fault = plain_fault(schema, MAX_DEPTH) or ("", "expected what JSON has")
+        raise ValueError(f"{pointer or '/'}: {fault}") from None
     try:
         return _of_text(text, draft, assert_formats, rust.engine is not None)
     except ValueError as exc:

@@ -24,8 +24,8 @@ from grpo_reward_schema.choices import Branches
 from grpo_reward_schema.drafts import REF_STANDS_ALONE, additional
 from grpo_reward_schema.leaves import shown
 from grpo_reward_schema.patterns import matcher_of
+from grpo_reward_schema.plain import escaped
 from grpo_reward_schema.reference import in_subresource
-from grpo_reward_schema.schema_check import escaped
 from grpo_reward_schema.tally import Found, Tally, worth
 from grpo_reward_schema.work import STEPS_OF_FAULT, Work
 

@@ -49,6 +49,28 @@ def draft_of(schema: Any, default: str, resources: Mapping[str, Any]) -> str:
     return draft
 
 
+def specification_of(draft: str) -> Any:
+    """What the package referencing knows of a draft."""
+    from referencing.jsonschema import specification_with
+
+    return specification_with(draft + ("#" if "draft-0" in draft else ""))
+
+
+def subschemas(schema: Any, draft: str) -> list[Any]:
+    """The schemas right inside of a schema, those of `dependencies` in every draft."""
+    if not isinstance(schema, dict):
+        return []
+    found = list(specification_of(draft).subresources_of(schema))
+    if draft not in REF_STANDS_ALONE:
+        found += [one for one in schema.get("dependencies", {}).values() if is_schema(one)]
+    return found
+
+
+def is_schema(value: Any) -> bool:
+    """True for what may be a schema by its type."""
+    return isinstance(value, dict | bool)
+
+
 @functools.cache
 def validator_class(draft: str, assert_formats: bool) -> Any:
     """Jsonschema's class for a draft, with assertions that are bounded and exact."""

@@ -28,6 +28,26 @@ _EMAIL = re.compile(
     r'|"(?:[^"\\\x00-\x1f]|\\.)*")'
     rf"@(?:{_LABEL}(?:\.{_LABEL})*|\[(?P<literal>[^\]]+)\])"
 )
+# Drafts that do not know a format of a later one, as jsonschema-rs has it: it is a remark there.
+_LATER: Mapping[str, frozenset[str]] = {
+    "http://json-schema.org/draft-04/schema": frozenset(
+        {
+            "duration",
+            "idn-hostname",
+            "iri",
+            "iri-reference",
+            "json-pointer",
+            "relative-json-pointer",
+            "uri-reference",
+            "uri-template",
+            "uuid",
+        }
+    ),
+    "http://json-schema.org/draft-06/schema": frozenset(
+        {"duration", "idn-hostname", "iri", "iri-reference", "relative-json-pointer", "uuid"}
+    ),
+    "http://json-schema.org/draft-07/schema": frozenset({"duration", "uuid"}),
+}
 # What can only be asserted with jsonschema-rs; unknown formats are annotations, as always.
 ONLY_RUST = frozenset(
     {
@@ -104,9 +124,9 @@ _CHECKS: Mapping[str, Callable[[str], Any]] = {
 }
 
 
-def check_format(name: str) -> None:
-    """Raises ValueError if a format is known, but cannot be asserted as things are installed."""
-    if rust.engine is None and name in ONLY_RUST:
+def check_format(name: str, draft: str) -> None:
+    """Raises ValueError if a draft knows a format, and without jsonschema-rs nothing asserts it."""
+    if rust.engine is None and name in ONLY_RUST and name not in _LATER.get(draft, ()):
         raise ValueError(
             f"the format {name!r} can only be asserted with jsonschema-rs; install "
             f"grpo-reward-schema[fast], or leave assert_formats out"
@@ -124,7 +144,7 @@ def _matches(name: str, draft: str, fast: bool) -> Callable[[Any], bool]:
         has_it: Callable[[Any], bool]
         has_it = validator_of({"$schema": draft, "format": name}, formats=True).is_valid
         return has_it
-    check = _CHECKS.get(name)
+    check = None if name in _LATER.get(draft, ()) else _CHECKS.get(name)
 
     def has_format(value: Any) -> bool:
         if check is None or not isinstance(value, str):

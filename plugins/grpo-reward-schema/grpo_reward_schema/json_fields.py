@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Literal
 
 from grpo_core import Completion, Fail, Score, reward
-from grpo_reward_schema.comparing import ONE_OF, Comparison
+from grpo_reward_schema.comparing import ONE_OF, Comparison, is_choice
 from grpo_reward_schema.finding import NotFound
 from grpo_reward_schema.parsing import NotJson
+from grpo_reward_schema.patterns import LimitHit
+from grpo_reward_schema.plain import cut, escaped, plain_fault
 from grpo_reward_schema.reply import Reader, check_choice, check_number
-from grpo_reward_schema.schema_check import escaped
+
+# As deep as a reply can be.
+_MOST_DEPTH = 200
+_MOST_SHOWN = 100
 
 
 @reward(range=(0.0, 1.0))
@@ -26,8 +30,9 @@ class JsonFields:
 
     Numbers are compared as they are written, exactly unless a tolerance is given.
     A member that is null counts as absent, on both sides. A gold `{"$one_of": [...]}` is content
-    with any of its values. The reason names the first field that is wrong, with a JSON pointer.
-    Deterministic.
+    with any of its values; null among them takes a member that is left out. The reason names the
+    first field that is wrong, with a JSON pointer. A comparison that takes over 1,000,000 steps,
+    which only lists in any order can, scores 0.0, and the metric `limit_hits` is 1. Deterministic.
 
     How a lazy model could cheat: leaving a field out costs less than getting it wrong where most
     are right, and naming all fields with a guess of the right type earns `type_points` of the
@@ -105,7 +110,7 @@ class JsonFields:
         """Returns what is wrong with a gold object, or None."""
         if all(value is None for value in gold.values()):
             return "gold has no fields; leave the row out, or write what the reply should say"
-        return _fault(gold, "")
+        return _fault(gold)
 
     def __call__(self, completion: Completion, gold: dict[str, Any]) -> Score | Fail:
         """Scores a completion; a row whose gold has no fields fails."""
@@ -117,9 +122,15 @@ class JsonFields:
             return _score(0.0, str(exc), 0.0, 0.0)
         if not isinstance(value, dict):
             return _score(0.0, "/: expected an object", 0.0, 0.0)
-        match = self._comparison.match(gold, value)
+        try:
+            match = self._comparison.match(gold, value)
+        except (LimitHit, RecursionError) as exc:
+            why = (
+                "is nested too deep" if isinstance(exc, RecursionError) else "takes too many steps"
+            )
+            return _score(0.0, f"limit: the comparison {why}", 0.0, 0.0, limit_hits=1.0)
         precision = match.points / max(1, match.n_found)
-        recall = match.points / match.n_gold
+        recall = match.points / match.n_gold if match.n_gold else 1.0
         # Equal to the last field, whatever floats make of the sum.
         is_all = match.points == match.n_gold == match.n_found
         if self._costs_extra:
@@ -129,25 +140,36 @@ class JsonFields:
             points = 1.0 if is_all else min(1.0, recall)
         if self._is_strict:
             points = float(is_all)
-        return _score(points, "" if is_all else match.fault, precision, recall)
+        reason = ""
+        if not is_all and match.fault:
+            pointer, words = match.fault
+            reason = cut(f"{pointer or '/'}: {words()}")
+        return _score(points, reason, precision, recall)
 
 
-def _score(points: float, reason: str, precision: float, recall: float) -> Score:
-    return Score(points, reason, {"precision": precision, "recall": recall})
+def _score(
+    points: float, reason: str, precision: float, recall: float, limit_hits: float = 0.0
+) -> Score:
+    metrics = {"precision": precision, "recall": recall, "limit_hits": limit_hits}
+    return Score(points, reason, metrics)
 
 
-def _fault(value: Any, at: str) -> str | None:
-    """What is wrong with a gold value: a choice of nothing, a number that no JSON can hold."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return f"gold{at}: expected a finite number, got {value!r}; no reply can have it"
-    if isinstance(value, dict) and ONE_OF in value:
-        choices = value[ONE_OF]
-        if len(value) > 1 or not isinstance(choices, list) or not choices:
-            return f'gold{at}: expected {{"{ONE_OF}": [values]}} and no other member, got {value!r}'
-    if isinstance(value, dict):
-        found = (_fault(inner, f"{at}/{escaped(key)}") for key, inner in value.items())
-    elif isinstance(value, list):
-        found = (_fault(inner, f"{at}/{i}") for i, inner in enumerate(value))
-    else:
-        return None
-    return next((text for text in found if text), None)
+def _fault(gold: dict[str, Any]) -> str | None:
+    """What is wrong with a gold value: what no JSON can hold, a choice of nothing."""
+    if wrong := plain_fault(gold, _MOST_DEPTH):
+        pointer, fault = wrong
+        return f"gold{pointer}: {fault}; no reply can have it"
+    todo: list[tuple[Any, str]] = [(gold, "gold")]
+    while todo:
+        one, at = todo.pop()
+        if is_choice(one):
+            choices = one[ONE_OF]
+            is_list = isinstance(choices, list) and any(choice is not None for choice in choices)
+            if len(one) > 1 or not is_list:
+                wanted = f'{{"{ONE_OF}": [values]}} and no other member'
+                return f"{at}: expected {wanted}, got {repr(one)[:_MOST_SHOWN]}"
+        if isinstance(one, dict):
+            todo += [(inner, f"{at}/{escaped(key)}") for key, inner in one.items()]
+        elif isinstance(one, list):
+            todo += [(inner, f"{at}/{i}") for i, inner in enumerate(one)]
+    return None

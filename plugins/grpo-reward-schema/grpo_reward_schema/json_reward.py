@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from grpo_core import Completion, Fail, Score, reward
 from grpo_reward_schema.drafts import BY_NAME
 from grpo_reward_schema.finding import NotFound
 from grpo_reward_schema.parsing import NotJson
+from grpo_reward_schema.patterns import LimitHit, shared_time
+from grpo_reward_schema.plain import cut
 from grpo_reward_schema.reply import Reader, check_choice
+
+if TYPE_CHECKING:
+    from grpo_reward_schema.compiled import Compiled
 
 # What a value that is not valid can earn at most.
 MOST_INVALID = 0.95
@@ -42,7 +47,7 @@ class Json:
             refuses several.
         after_tag: Name of the tag that closes the reasoning; only the text behind it counts.
             "" counts all of it.
-        draft: Which draft a schema without `$schema` is of.
+        draft: Which draft a schema without `$schema` is of; 7 is "7".
         assert_formats: True makes `format` an assertion, as `pattern` is one.
         duplicate_keys: "reject", or "last" for the last value.
         max_bytes: Of the text; a longer one scores 0.0.
@@ -60,7 +65,7 @@ class Json:
         extract: Literal["auto", "whole"] = "auto",
         pick: Literal["last", "first", "only"] = "last",
         after_tag: str = "think",
-        draft: Literal["4", "6", "7", "2019-09", "2020-12"] = "2020-12",
+        draft: Literal["4", "6", "7", "2019-09", "2020-12", 4, 6, 7] = "2020-12",
         assert_formats: bool = False,
         duplicate_keys: Literal["reject", "last"] = "reject",
         max_bytes: int = 1_000_000,
@@ -69,8 +74,8 @@ class Json:
     ) -> None:
         check_choice("mode", mode, ("partial", "strict"))
         self._is_strict = mode == "strict"
-        check_choice("draft", draft, tuple(BY_NAME))
-        self._draft = BY_NAME[draft]
+        check_choice("draft", str(draft), tuple(BY_NAME))
+        self._draft = BY_NAME[str(draft)]
         self._assert_formats = assert_formats
         self._reader = Reader.of_options(
             extract=extract,
@@ -84,35 +89,36 @@ class Json:
 
     def check_inputs(self, schema: dict[str, Any]) -> str | None:
         """Returns what is wrong with a schema, or None."""
-        from grpo_reward_schema.compiled import compiled  # not above: it imports jsonschema
-
         try:
-            compiled(schema, self._draft, self._assert_formats)
+            self._compiled(schema)
         except (ValueError, RecursionError) as exc:
-            return f"the schema cannot be used: {exc}"
+            return cut(f"the schema cannot be used: {exc}")
         return None
 
     def __call__(self, completion: Completion, schema: dict[str, Any]) -> Score | Fail:
         """Scores a completion; a row whose schema cannot be used fails."""
-        from grpo_reward_schema.compiled import compiled
-        from grpo_reward_schema.patterns import LimitHit
-
         try:
-            against = compiled(schema, self._draft, self._assert_formats)
+            against = self._compiled(schema)
         except (ValueError, RecursionError) as exc:
-            return Fail(f"the schema cannot be used: {exc}")
+            return Fail(cut(f"the schema cannot be used: {exc}"))
         try:
             value = self._reader.read(completion, against.brackets)
         except (NotFound, NotJson) as exc:
             return Score(0.0, str(exc), {"limit_hits": 0.0})
         try:
-            if against.is_valid(value):
-                return Score(1.0, "", {"limit_hits": 0.0})
-            share, fault = against.credit(value)
+            with shared_time():
+                if against.is_valid(value):
+                    return Score(1.0, "", {"limit_hits": 0.0})
+                share, fault = against.credit(value)
         except LimitHit as exc:
             return Score(0.0, f"limit: {exc}", {"limit_hits": 1.0})
         except RecursionError:
             why = "limit: the value is nested too deep for this schema"
             return Score(0.0, why, {"limit_hits": 1.0})
         points = 0.0 if self._is_strict else MOST_INVALID * share
-        return Score(points, fault, {"limit_hits": 0.0})
+        return Score(points, cut(fault), {"limit_hits": 0.0})
+
+    def _compiled(self, schema: dict[str, Any]) -> Compiled:
+        from grpo_reward_schema.compiled import compiled  # not above: it imports jsonschema
+
+        return compiled(schema, self._draft, self._assert_formats)

@@ -60,6 +60,10 @@ def key_of(value: Any) -> Any:
         return frozenset((name, key_of(inner)) for name, inner in value.items())
     if isinstance(value, list):
         return ("array", *map(key_of, value))
+    if is_number(value):
+        # As text: hashes of numbers can be made to collide, 2**61 - 1 and all its multiples.
+        whole = isinstance(value, int) or value.is_integer()
+        return ("number", str(int(value)) if whole else repr(value))
     return value
 
 

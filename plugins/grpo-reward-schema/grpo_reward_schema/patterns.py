@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 
 from grpo_reward_schema import rust
 from grpo_reward_schema.ecma import read_pattern
 from grpo_reward_schema.rust import validator_of
 
-# CPU seconds of the process for one match of `regex`: a net for patterns that run away.
+# CPU seconds of all matches of `regex` for one value: a net for patterns that run away.
 TIMEOUT_S = 1.0
 MAX_PATTERN_CHARS = 2000
 
@@ -25,6 +27,22 @@ Matcher = Callable[[str], bool]
 
 class LimitHit(Exception):
     """A pattern ran into its limit; whether the text matches is not known."""
+
+
+_spent: ContextVar[list[float] | None] = ContextVar("spent", default=None)
+
+
+@contextlib.contextmanager
+def shared_time() -> Iterator[None]:
+    """A block in which all matches together have the time that one has outside."""
+    if _spent.get() is not None:
+        yield  # that of the block around this one
+        return
+    token = _spent.set([0.0])
+    try:
+        yield
+    finally:
+        _spent.reset(token)
 
 
 def check_pattern(pattern: str) -> None:
@@ -73,10 +91,19 @@ def _of_regex(pattern: str, translation: str) -> Matcher:
         raise ValueError(f"cannot be matched: {exc or type(exc).__name__}") from exc
 
     def matches(text: str) -> bool:
+        spent = _spent.get() or [0.0]
+        start = time.thread_time()
         try:
-            return search(text, timeout=TIMEOUT_S) is not None
+            if spent[0] >= TIMEOUT_S:
+                raise TimeoutError
+            return search(text, timeout=TIMEOUT_S - spent[0]) is not None
         except (TimeoutError, MemoryError) as exc:
-            raise LimitHit(f"the pattern {pattern[:40]!r} takes over {TIMEOUT_S:g} s") from exc
+            what = f"the pattern {pattern[:40]!r} takes over"
+            if spent[0] > 0:
+                what = f"matching patterns, the last of which is {pattern[:40]!r}, takes over"
+            raise LimitHit(f"{what} {TIMEOUT_S:g} s") from exc
+        finally:
+            spent[0] += time.thread_time() - start
 
     return matches
 

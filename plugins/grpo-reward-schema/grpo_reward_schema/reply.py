@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from grpo_core import Completion
-from grpo_reward_schema.finding import Extract, NotFound, Pick, Place
+from grpo_reward_schema.finding import Extract, NeverClosed, NotFound, Pick, Place, open_json
 from grpo_reward_schema.parsing import Duplicates, Limits, NotJson
 
 # Deeper values overflow Python's stack in a validator; 128 is what parsers commonly take.
@@ -67,7 +67,12 @@ class Reader:
             NotJson: It cannot be parsed, or is over a limit.
         """
         self.limits.check_size(completion.text)
-        reply = self.place.reply_of(completion.text, completion.prefill)
+        try:
+            reply = self.place.reply_of(completion.text, completion.prefill, open_json)
+        except NeverClosed as exc:
+            if self._is_json(exc.rest):  # the tag stands inside a string
+                return self.limits.parse(exc.rest)
+            raise
         try:
             return self._value(reply, prefer)
         except (NotFound, NotJson) as exc:

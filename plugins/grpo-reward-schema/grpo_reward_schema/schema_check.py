@@ -12,9 +12,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from grpo_reward_schema import rust
-from grpo_reward_schema.drafts import REF_STANDS_ALONE, draft_of, validator_class
+from grpo_reward_schema.drafts import (
+    REF_STANDS_ALONE,
+    draft_of,
+    is_schema,
+    specification_of,
+    subschemas,
+    validator_class,
+)
 from grpo_reward_schema.formats import check_format
 from grpo_reward_schema.patterns import check_pattern, is_plain
+from grpo_reward_schema.plain import escaped, plain_fault
 
 MAX_CHARS = 500_000
 MAX_DEPTH = 100
@@ -24,6 +32,15 @@ MAX_WAYS = 10_000
 # Keywords whose values are data, and no schemas.
 DATA = ("const", "enum", "default", "examples")
 _REFS = ("$ref", "$dynamicRef", "$recursiveRef")
+# Keywords whose values are schemas by name.
+_MAPS = (
+    "properties",
+    "patternProperties",
+    "$defs",
+    "definitions",
+    "dependentSchemas",
+    "dependencies",
+)
 # Keywords whose schemas apply to the same value, and not to a part of it.
 _LISTS_IN_PLACE = ("allOf", "anyOf", "oneOf")
 _IN_PLACE = ("not", "if", "then", "else")
@@ -47,67 +64,79 @@ def checked(
     Raises:
         ValueError: It cannot be used. The message begins with a JSON pointer to the place.
     """
-    _check_size(schema)
+    check_plain(schema)
     draft = draft_of(schema, draft, resources)
     _check_against_draft(schema, draft)
     # jsonschema takes its own class, without our bounds, wherever $schema is named.
-    bare = _without_draft(schema, draft)
+    bare = _bare(schema, draft)
     resolver = _resolver(bare, draft, resources)
     _Walk(bare, draft, assert_formats).check(resolver)
     return draft, bare, resolver
 
 
-def _check_size(schema: Any) -> None:
-    level = 0
-    inner: list[Any] = [[schema]]
-    while inner:
-        level += 1
-        if level > MAX_DEPTH:
-            raise ValueError(f"/: the schema is nested deeper than {MAX_DEPTH} levels")
-        values = [one.values() if isinstance(one, dict) else one for one in inner]
-        inner = [part for one in values for part in one if isinstance(part, dict | list)]
+def check_plain(schema: Any) -> None:
+    """Raises ValueError if a schema is too large, or holds what no JSON text can."""
+    if wrong := plain_fault(schema, MAX_DEPTH):
+        pointer, fault = wrong
+        what = "the schema is " if fault.startswith("nested") else ""
+        raise ValueError(f"{pointer or '/'}: {what}{fault}")
     n_chars = len(json.dumps(schema))
     if n_chars > MAX_CHARS:
         raise ValueError(f"/: the schema has {n_chars} characters, at most {MAX_CHARS} are taken")
 
 
-def _check_against_draft(schema: Any, draft: str) -> None:
+def _check_against_draft(schema: Any, draft: str, at: str = "") -> None:
     if rust.engine is not None:
         named = {**schema, "$schema": draft} if isinstance(schema, dict) else schema
         try:
             rust.engine.meta.validate(named)
         except (rust.engine.ValidationError, ValueError) as exc:
-            pointer = _pointer(getattr(exc, "instance_path", ()))
-            raise ValueError(f"{pointer}: {str(getattr(exc, 'message', exc))[:300]}") from exc
+            pointer = at + _pointer(getattr(exc, "instance_path", ()))
+            raise ValueError(
+                f"{pointer or '/'}: {str(getattr(exc, 'message', exc))[:300]}"
+            ) from exc
         return
     from jsonschema.exceptions import SchemaError
 
     try:
         validator_class(draft, False).check_schema(schema, format_checker=None)
     except SchemaError as exc:
-        raise ValueError(f"{_pointer(exc.absolute_path)}: {exc.message[:300]}") from exc
+        raise ValueError(f"{at + _pointer(exc.absolute_path) or '/'}: {exc.message[:300]}") from exc
 
 
-def _without_draft(schema: Any, draft: str) -> Any:
-    if isinstance(schema, dict):
-        return {
-            key: value if key in DATA else _without_draft(value, draft)
-            for key, value in schema.items()
-            if not (key == "$schema" and isinstance(value, str) and value.rstrip("#") == draft)
-        }
+def _bare(schema: Any, draft: str) -> Any:
+    """A copy that names no draft, and whose `dependencies` are all schemas.
+
+    Names that others depend on, as a list, beside a schema are more than referencing takes.
+    """
     if isinstance(schema, list):
-        return [_without_draft(value, draft) for value in schema]
-    return schema
+        return [_bare(value, draft) for value in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key in DATA:
+            made[key] = value
+        elif key == "$schema" and isinstance(value, str) and value.rstrip("#") == draft:
+            continue
+        elif key in _MAPS and isinstance(value, dict):
+            made[key] = {
+                name: {"required": inner}
+                if key == "dependencies" and isinstance(inner, list)
+                else _bare(inner, draft)
+                for name, inner in value.items()
+            }
+        else:
+            made[key] = _bare(value, draft)
+    return made
 
 
 def _resolver(schema: Any, draft: str, resources: Mapping[str, Any]) -> Any:
     from referencing import Registry
-    from referencing.jsonschema import specification_with
 
-    known = _metaschemas()
-    specification = specification_with(draft + ("#" if "draft-0" in draft else ""))
+    specification = specification_of(draft)
     made = [(uri, _resource(one, specification)) for uri, one in resources.items()]
-    registry: Any = Registry().with_resources(made).combine(known)
+    registry: Any = Registry().with_resources(made).combine(_metaschemas())
     return registry.resolver_with_root(specification.create_resource(schema))
 
 
@@ -128,15 +157,15 @@ class _Walk:
     """Goes through all schemas that can be reached, and checks each where it stands."""
 
     def __init__(self, schema: Any, draft: str, assert_formats: bool) -> None:
-        from referencing.jsonschema import specification_with
-
         self._draft = draft
-        self._spec: Any = specification_with(draft + ("#" if "draft-0" in draft else ""))
+        self._spec = specification_of(draft)
         self._schema = schema
         self._formats = assert_formats
         self._places = dict(_places(schema, ""))
         self._in_place: dict[int, list[Any]] = {}
         self._kept: list[Any] = []  # ids are those of living objects
+        self._sound: set[int] = set()
+        self._is_sound(schema)
 
     def check(self, resolver: Any) -> None:
         todo = [(self._schema, resolver)]
@@ -157,7 +186,7 @@ class _Walk:
                 continue
             self._check_assertions(schema)
             self._in_place[id(schema)] += _in_place(schema)
-            for sub in self._spec.subresources_of(schema):
+            for sub in subschemas(schema, self._draft):
                 inner = self._spec.create_resource(sub)
                 todo.append((sub, scope.in_subresource(inner)))
         self._ways(self._schema, {}, set())
@@ -167,13 +196,32 @@ class _Walk:
 
         try:
             found = scope.lookup(schema[key])
-        except (Unresolvable, ValueError, TypeError, AttributeError) as exc:
+        except (Unresolvable, ValueError, TypeError, AttributeError, LookupError) as exc:
             raise ValueError(
                 f"{self._at(schema)}/{key}: {str(schema[key])[:200]!r} is not in the schema; "
                 f"nothing else is read, neither from the network nor from files. Put it into "
                 f"the schema, under $defs"
             ) from exc
-        return found.contents, found.resolver
+        target = found.contents
+        if not is_schema(target):
+            raise ValueError(
+                f"{self._at(schema)}/{key}: {str(schema[key])[:200]!r} leads to "
+                f"{json.dumps(target)[:60]}, which is no schema"
+            )
+        if isinstance(target, dict) and id(target) not in self._sound and self._at(target):
+            # It stands where the draft expects no schema, and has not been looked at.
+            _check_against_draft(target, self._draft, self._at(target))
+            self._is_sound(target)
+        return target, found.resolver
+
+    def _is_sound(self, schema: Any) -> None:
+        """Notes that a schema and all inside of it are as the draft says."""
+        todo = [schema]
+        while todo:
+            one = todo.pop()
+            if isinstance(one, dict) and id(one) not in self._sound:
+                self._sound.add(id(one))
+                todo += subschemas(one, self._draft)
 
     def _check_assertions(self, schema: dict[str, Any]) -> None:
         patterns = [("/pattern", schema.get("pattern"))]
@@ -188,7 +236,7 @@ class _Walk:
                     raise ValueError(f"{self._at(schema)}{where}: {pattern[:60]!r} {exc}") from exc
         if self._formats and isinstance(schema.get("format"), str):
             try:
-                check_format(schema["format"])
+                check_format(schema["format"], self._draft)
             except ValueError as exc:
                 raise ValueError(f"{self._at(schema)}/format: {exc}") from exc
 
@@ -235,12 +283,7 @@ def _places(value: Any, pointer: str) -> Iterator[tuple[int, str]]:
 
 
 def _pointer(path: Any) -> str:
-    return "".join("/" + escaped(str(part)) for part in path) or "/"
-
-
-def escaped(key: str) -> str:
-    """A key as a JSON pointer has it."""
-    return key.replace("~", "~0").replace("/", "~1")
+    return "".join("/" + escaped(str(part)) for part in path)
 
 
 def needs_python_patterns(schema: Any) -> bool:
@@ -252,7 +295,9 @@ def needs_python_patterns(schema: Any) -> bool:
 def check_python_patterns(schema: Any) -> None:
     """Raises ValueError if jsonschema could not use the patterns of `needs_python_patterns`."""
     for part in _dicts(schema):
-        for pattern in part.get("patternProperties", ()):
+        named = part.get("patternProperties")
+        # A member may be named so too; then there is a schema, or none.
+        for pattern in named if isinstance(named, dict) else ():
             try:
                 re.compile(pattern)
             except (re.error, TypeError, RecursionError, OverflowError) as exc:

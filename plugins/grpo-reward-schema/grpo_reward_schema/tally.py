@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from grpo_reward_schema.schema_check import escaped
+from grpo_reward_schema.plain import escaped
 
 Fault = tuple[str, str]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from grpo_reward_schema.finding import NotFound, Pick, check_n_pieces, fences
 
@@ -21,6 +21,9 @@ _TOKEN = re.compile(
 )
 _HEAD = re.compile(r"(?:\s++|<\?(?>.*?\?>)|<!--(?>.*?-->))*+", re.DOTALL)
 _ROOT = re.compile(r"<([^\s<>/!?]++)")
+_CLOSER = re.compile(r"</([^\s<>]++)")
+# What HTML, and prose with it, never closes.
+_VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
 _DOCTYPE = re.compile(r"<!DOCTYPE", re.IGNORECASE)
 
 
@@ -53,6 +56,18 @@ def xml_piece_of(reply: str, pick: Pick, root: str = "") -> str:
     return pieces[0 if pick == "first" else -1]
 
 
+def open_xml(text: str) -> int:
+    """Where a text begins an element that it does not close; -1 if it does not."""
+    start, level = -1, 0
+    for token in _TOKEN.finditer(text):
+        if token["open"] and not token["open"].endswith("/>"):
+            start = token.start() if level == 0 else start
+            level += 1
+        elif token["close"] and level:
+            level -= 1
+    return start if level else -1
+
+
 def _root_of(piece: str) -> str:
     head = _HEAD.match(piece)
     root = _ROOT.match(piece, head.end() if head else 0)
@@ -62,15 +77,19 @@ def _root_of(piece: str) -> str:
 def _pieces(text: str, root: str) -> Iterator[str]:
     """Elements in prose with what stands before their root, in one pass.
 
-    One that is never closed runs to the end, so that no part of it can pass for the whole. So does
+    One that is never closed runs to the end, so that no part of it can pass for the whole, but for
+    those that are none: `<br>` of HTML, and a tag that backticks name. So does
     one with a document type: it is going to be refused.
     """
+    closed = set(_CLOSER.findall(text))
     start, level, n_pieces = -1, 0, 0
     for token in _TOKEN.finditer(text):
         kind = token.lastgroup
         if kind == "name" or token["open"]:
             if level == 0 and root and token["name"] != root:
                 start = -1
+                continue
+            if level == 0 and _is_prose(token, closed):
                 continue
             start = token.start() if start < 0 else start
             level += not token.group().endswith("/>")
@@ -92,3 +111,12 @@ def _pieces(text: str, root: str) -> Iterator[str]:
             start = -1
     if level:
         yield text[start:]
+
+
+def _is_prose(tag: re.Match[str], closed: Set[str]) -> bool:
+    """True if a tag outside of all elements begins none."""
+    if tag.group().endswith("/>"):
+        return False
+    text, start, end = tag.string, tag.start(), tag.end()
+    is_named = text[start - 1 : start] == text[end : end + 1] == "`"
+    return is_named or (tag["name"].lower() in _VOID and tag["name"] not in closed)

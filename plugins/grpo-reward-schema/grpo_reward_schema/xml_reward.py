@@ -8,9 +8,9 @@ from grpo_core import Completion, Fail, Score, reward
 from grpo_reward_schema.finding import Extract, NotFound, Pick, Place
 from grpo_reward_schema.json_reward import MOST_INVALID
 from grpo_reward_schema.parsing import Limits, NotJson
-from grpo_reward_schema.patterns import LimitHit
+from grpo_reward_schema.patterns import LimitHit, shared_time
 from grpo_reward_schema.reply import check_after_tag, check_choice, check_number
-from grpo_reward_schema.xml_finding import xml_piece_of
+from grpo_reward_schema.xml_finding import open_xml, xml_piece_of
 from grpo_reward_schema.xml_parsing import Element, NotXml, parse
 from grpo_reward_schema.xml_schemas import Kind, schema_of
 from grpo_reward_schema.xml_spec import spec_of
@@ -107,7 +107,8 @@ class Xml:
             return Fail(wrong)
         try:
             text, root = self._read(completion)
-            share, fault = self._judge(text, root)
+            with shared_time():
+                share, fault = self._judge(text, root)
             for kind, schema in _given(xsd, relaxng):
                 fault = fault or schema_of(kind, schema).fault(text) or ""
         except (NotFound, NotJson, NotXml) as exc:
@@ -120,7 +121,7 @@ class Xml:
 
     def _read(self, completion: Completion) -> tuple[str, Element]:
         self._limits.check_size(completion.text)
-        reply = self._place.reply_of(completion.text, completion.prefill)
+        reply = self._place.reply_of(completion.text, completion.prefill, open_xml)
         try:
             return self._document(reply.removeprefix("\ufeff"))
         except (NotFound, NotXml) as exc:

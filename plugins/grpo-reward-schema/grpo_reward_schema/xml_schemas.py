@@ -6,8 +6,11 @@ import functools
 import threading
 from typing import Any, Literal
 
+from grpo_reward_schema.patterns import LimitHit
+from grpo_reward_schema.xml_child import fault_in_child
 from grpo_reward_schema.xml_finding import has_doctype
 from grpo_reward_schema.xml_parsing import NotXml, shown
+from grpo_reward_schema.xml_pattern_cost import MOST_STEPS, n_repeats, n_steps
 
 Kind = Literal["xsd", "relaxng"]
 
@@ -35,6 +38,7 @@ class Schema:
     """
 
     def __init__(self, kind: Kind, text: str) -> None:
+        self._kind = kind
         self._etree = etree = _etree(kind)
         text = text.lstrip("\ufeff \t\r\n")
         if not text.startswith("<"):
@@ -50,10 +54,12 @@ class Schema:
             root = etree.fromstring(text.encode(), self._parser())
             for element in root.iter(etree.Element):
                 _check_reads_nothing(kind, element)
+            self._n_repeats = max(map(n_repeats, _patterns(root)), default=0)
             make = etree.XMLSchema if kind == "xsd" else etree.RelaxNG
             self._schema = make(root)
         except (etree.LxmlError, UnicodeEncodeError) as exc:
             raise ValueError(f"{kind}: cannot be used: {_one_line(str(exc))}") from exc
+        self._text = text
         # The log of errors belongs to the schema, not to a call.
         self._lock = threading.Lock()
 
@@ -72,15 +78,37 @@ class Schema:
 
         Raises:
             NotXml: lxml does not take it: a prefix that is not declared, or a limit of its own.
+            LimitHit: The patterns of the schema take too long.
+        """
+        root = self.root_of(text)
+        if self._n_repeats and n_steps(root, self._n_repeats) > MOST_STEPS:
+            return fault_in_child(self._kind, self._text, text)
+        return self.fault_here(root)
+
+    def root_of(self, text: str) -> Any:
+        """The root of a document.
+
+        Raises:
+            NotXml: lxml does not take it.
         """
         try:
-            root = self._etree.fromstring(text.encode(), self._parser())
+            return self._etree.fromstring(text.encode(), self._parser())
         except self._etree.LxmlError as exc:
             raise NotXml(f"/: {_one_line(str(exc))}") from exc
+
+    def fault_here(self, root: Any) -> str | None:
+        """The first error below a root, looked for in this process.
+
+        Raises:
+            LimitHit: libxml2 gives up.
+        """
         # libxml2 follows a document's xsi:schemaLocation only where it was given no schema.
         with self._lock:
-            if self._schema.validate(root):
-                return None
+            try:
+                if self._schema.validate(root):
+                    return None
+            except self._etree.LxmlError as exc:
+                raise LimitHit(f"libxml2 gives up on the {self._kind} for this document") from exc
             first = next(iter(self._schema.error_log), None)
         if first is None:
             return "/: not valid"
@@ -105,6 +133,12 @@ def _etree(kind: Kind) -> Any:
             f"{kind} needs lxml, which is not installed: pip install 'grpo-reward-schema[xml]'"
         ) from exc
     return etree
+
+
+def _patterns(root: Any) -> list[str]:
+    facets = [element.get("value") for element in root.iter(f"{{{_XSD}}}pattern")]
+    params = [one.text for one in root.iter(f"{{{_RNG}}}param") if one.get("name") == "pattern"]
+    return [pattern for pattern in facets + params if pattern]
 
 
 def _check_reads_nothing(kind: Kind, element: Any) -> None:

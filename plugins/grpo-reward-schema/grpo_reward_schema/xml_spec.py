@@ -2,8 +2,8 @@
 
 What a specification demands is counted once and for all, before any document is seen, so that the
 share of it that a document satisfies cannot rise when required content is deleted. What holds by
-itself where nothing stands (the order of children, no other content, an optional child that is
-absent) counts only once all required children are there.
+itself where nothing stands (the order of children, no other content, no text) and what is optional,
+there or not, counts only once all required children are there.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class ElementSpec:
         Raises:
             LimitHit: A pattern ran into its limit.
         """
-        faults = [spec.fault(element) for spec in self.attributes]
+        faults = [spec.fault(element) for spec in self.attributes if spec.required]
         faults += self._text_faults(element)
         points = 1.0 + faults.count(None)
         by_name: defaultdict[str, list[Element]] = defaultdict(list)
@@ -112,7 +112,9 @@ class ElementSpec:
             judged = spec.judge_all(by_name[spec.name], path, is_complete)
             points += judged.points
             inner += [judged.fault] if judged.fault else []
-        gated: list[str | None] = []
+        gated = [spec.fault(element) for spec in self.attributes if not spec.required]
+        if self.text == "empty":
+            gated.append("there is text" if element.text.strip(_BLANK) else None)
         if self.ordered and len(self.children) > 1:
             gated.append(self._order_fault(element))
         if self.closed:
@@ -133,6 +135,7 @@ class ElementSpec:
         n = len(elements)
         if n == 0 and self.least == 0:
             return Judged(self.total if is_complete else 0.0, "")
+        may_earn = is_complete or self.least > 0
         paths = [f"{path}/{self.name}" + (f"[{i}]" if n > 1 else "") for i in range(1, n + 1)]
         judged = [self.judge(child, at) for child, at in zip(elements, paths, strict=True)]
         is_right = self.least <= n and (self.most is None or n <= self.most)
@@ -144,6 +147,7 @@ class ElementSpec:
         points = max(0.0, inner - lost / max(1, self.least)) + is_right
         wanted = f"at least {self.least}" if n < self.least else f"at most {self.most}"
         fault = "" if is_right else f"{shown(path)}: {n} of the element {self.name}, {wanted}"
+        points = points if may_earn else 0.0
         if n == 0:
             fault = f"{shown(path)}: no element {self.name}"
         return Judged(points, fault or next((one.fault for one in judged if one.fault), ""))
@@ -153,8 +157,6 @@ class ElementSpec:
         faults: list[str | None] = []
         if self.text == "nonempty":
             faults.append(None if _has_print(text) else "the text is empty")
-        elif self.text == "empty":
-            faults.append("there is text" if text else None)
         if self.pattern:
             matches = matcher_of(self.pattern)(text)
             faults.append(None if matches else f"the text does not match {self.pattern!r}")

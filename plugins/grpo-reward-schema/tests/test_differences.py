@@ -39,6 +39,9 @@ from grpo_reward_schema.patterns import LimitHit, translated
         ({"multipleOf": 1e-8}, 12391239123, True),
         ({"uniqueItems": True}, [1, True], True),
         ({"uniqueItems": True}, [1, 1.0], False),
+        ({"uniqueItems": True}, [1, "1"], True),
+        ({"uniqueItems": True}, [0, -0.0], False),
+        ({"uniqueItems": True}, [1.5, 15e-1], False),
         ({"uniqueItems": True}, [[1], [True], {"a": 0}, {"a": False}], True),
         ({"uniqueItems": True}, [{"a": 1, "b": 2}, {"b": 2, "a": 1}], False),
         ({"const": 1}, True, False),
@@ -66,6 +69,17 @@ def test_unique_items_cost_no_pairs(backend: str) -> None:
     assert not compiled.is_valid([*items, items[0]])
     assert compiled.credit([*items, items[0]])[0] == 0.0
     assert time.process_time() - start < 10.0
+
+
+def test_unique_numbers_whose_hashes_collide_cost_no_more(backend: str) -> None:
+    items = [i * (2**61 - 1) for i in range(40_000)]
+    compiled = Compiled({"uniqueItems": True})
+    start = time.process_time()
+
+    assert compiled.is_valid(items)
+    assert compiled.credit([*items, float(items[0])])[0] == 0.0
+    assert compiled.credit([*items, str(items[1])])[0] == 1.0
+    assert time.process_time() - start < 3.0
 
 
 def test_pattern_that_runs_away_is_never_satisfied(backend: str) -> None:

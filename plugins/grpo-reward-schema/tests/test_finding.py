@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -133,3 +134,81 @@ def test_scalars_count_as_a_whole_or_in_a_fence() -> None:
 def test_more_than_a_thousand_pieces_are_refused() -> None:
     with pytest.raises(NotFound, match="more than 1000 pieces"):
         read("It is " + "[1] " * 1001)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'{TICKS}json title="a.json"\n{A}\n{TICKS}',
+        f"{TICKS}{{.json}}\n{A}\n{TICKS}",
+        f"{TICKS}json\n{A}{TICKS}",
+        f"{TICKS}json\n{A} {TICKS} \nThat is {{x}} and {B}",
+        f"{TICKS}\n{A}{TICKS}",
+        f"{TICKS}json {A}{TICKS}",
+        f"{TICKS}json\n{TICKS}\nIt is {A}",
+        f"{TICKS}`\n{TICKS}json\n{A}\n{TICKS}\n{TICKS}`",
+        f"{TICKS}`markdown\nIt is\n{TICKS}json\n{A}\n{TICKS}\n{TICKS}`",
+        f"{TICKS}json5\n{B}\n{TICKS}\nso it is {A}",
+        f"{TICKS}jsonc\n{B}\n{TICKS}\nso it is {A}",
+    ],
+)
+def test_fence_is_read_as_a_person_would(text: str) -> None:
+    assert read(text) == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"<Think>{A}",
+        f"<think x='1'>{A}",
+        f"Sure. <think>{A}",
+        f"{A} <think>{B}",
+        f"<think>a</think> Now <think> {A}",
+        f"{TICKS}json\n{A}\n{TICKS}\n<THINK>\nno",
+    ],
+)
+def test_reasoning_that_is_never_closed_leaves_nothing_wherever_it_begins(text: str) -> None:
+    with pytest.raises(NotFound, match="<think> is never closed"):
+        read(text)
+
+
+def test_tag_of_reasoning_has_any_case_and_may_stand_inside_a_string() -> None:
+    assert read(f"<Think>{B}</Think>{A}") == {"a": 1}
+    assert read(f"<think x='1'>{B}</think >{A}") == {"a": 1}
+    assert read('{"tag": "<think>"}') == {"tag": "<think>"}
+    assert read(A, prefill="<think>\n\n</think>\n\n") == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("prefill", "text"),
+    [
+        ("{", '"a": 1}'),
+        ('{"a":', " 1} is it"),
+        (f"{TICKS}json\n", f"{A}\n{TICKS}"),
+        (f"{TICKS}json\n{{", f'"a": 1}}\n{TICKS}\nor {B}'),
+        ("<think>\n</think>\nHere it is: {", '"a": 1}'),
+        (f"For {B} say: ", A),
+        ("It is:", A),
+    ],
+)
+def test_what_the_prefill_opens_is_continued(prefill: str, text: str) -> None:
+    assert read(text, prefill=prefill) == {"a": 1}
+
+
+def test_prefill_that_opens_json_is_continued_as_a_whole() -> None:
+    assert read('"a": 1}', prefill="Here: {", extract="whole") == {"a": 1}
+    assert read(A, prefill="Here: ", extract="whole") == {"a": 1}
+    # One that says it again is read as well.
+    assert read(A, prefill="{") == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    "text", ["`" * 200_000, "a```\n" * 200_000, "<think " * 150_000, "</think " * 120_000]
+)
+def test_hostile_text_is_looked_through_in_no_time(text: str) -> None:
+    start = time.process_time()
+    with pytest.raises((NotFound, NotJson)):
+        read(text)
+    with pytest.raises((NotFound, NotJson)):
+        read("", prefill=text)
+    assert time.process_time() - start < 3.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -183,6 +184,16 @@ def test_null_counts_as_absent_on_both_sides() -> None:
             {"a": {"$one_of": [1, float("inf")]}},
             "gold/a/$one_of/1: expected a finite number, got inf; no reply can have it",
         ),
+        (
+            {"a": {1: 2}},
+            "gold/a: expected text as keys, got 1 of type int; no reply can have it",
+        ),
+        ({"a": {1}}, "gold/a: expected what JSON has, got a set; no reply can have it"),
+        ({"a": "\ud800"}, "gold/a: holds half of a surrogate pair; no reply can have it"),
+        (
+            {"a": {"$one_of": [None]}},
+            "gold/a: expected {\"$one_of\": [values]} and no other member, got {'$one_of': [None]}",
+        ),
     ],
 )
 def test_gold_that_cannot_be_used_fails_the_row(gold: dict[str, Any], reason: str) -> None:
@@ -227,3 +238,81 @@ def test_long_unordered_lists_are_compared_in_bounded_time() -> None:
     value = {"list": [{"id": -i, "x": i % 7} for i in range(3000)]}
 
     assert 0.0 < scored(value, gold, lists="unordered").value < 1.0
+
+
+@pytest.mark.parametrize("content", [5, [], {}, [1, 2], [None]])
+def test_choice_in_a_reply_is_a_member_as_any_other(content: Any) -> None:
+    found = scored({"a": 1, "x": {"$one_of": content}}, {"a": 1})
+    n_extra = 2 if content == [1, 2] else 1
+
+    assert found.value == pytest.approx(2 / (2 + n_extra))
+    assert found.reason == "/x/$one_of: is not asked for" or found.reason.startswith("/x: is not")
+
+
+def test_choice_in_a_reply_is_not_the_choice_of_the_gold() -> None:
+    choice = {"$one_of": ["a", "b"]}
+
+    assert scored({"a": choice}, {"a": choice}).value == pytest.approx(2 * 0.1 / (1 + 2))
+    assert scored({"a": [choice]}, {"a": [choice]}, lists="unordered").value < 0.1
+
+
+def test_choice_of_null_may_be_left_out() -> None:
+    gold = {"a": 1, "b": {"$one_of": [None, "x"]}}
+
+    for value in ({"a": 1}, {"a": 1, "b": None}, {"a": 1, "b": "x"}):
+        assert scored(value, gold) == Score(
+            1.0, "", {"precision": 1.0, "recall": 1.0, "limit_hits": 0.0}
+        )
+    assert scored({"a": 1, "b": "y"}, gold).value == pytest.approx(1.2 * 2 / 4)
+    assert scored({}, gold).value == 0.0
+    assert scored({}, {"b": gold["b"]}).value == 1.0
+    assert scored({"b": {"c": [1, 2]}}, {"b": gold["b"]}).value == pytest.approx(0.2 / 3)
+
+
+def nested(depth: int, *inner: Any) -> Any:
+    made: Any = list(inner)
+    for _ in range(depth - 1):
+        made = [made]
+    return made
+
+
+@pytest.mark.parametrize("depth", [22, 100, 198])
+def test_unordered_lists_in_lists_cost_no_more_for_each_level(depth: int) -> None:
+    start = time.process_time()
+    found = scored(
+        {"a": nested(depth, 1, 2)}, {"a": nested(depth, 1, 3)}, lists="unordered", max_depth=200
+    )
+
+    assert found.value == pytest.approx(1.2 / 2)
+    assert time.process_time() - start < 2.0
+
+
+def test_comparison_of_too_many_pairs_ends_at_the_limit() -> None:
+    gold = {"a": [[[i, j] for j in range(40)] for i in range(40)]}
+    value = {"a": [[[-i, -j - 1] for j in range(40)] for i in range(40)]}
+    start = time.process_time()
+    found = scored(value, gold, lists="unordered")
+
+    assert (found.value, found.metrics["limit_hits"]) == (0.0, 1.0)
+    assert found.reason == "limit: the comparison takes too many steps"
+    assert time.process_time() - start < 10.0
+
+
+def test_gold_deeper_than_any_reply_fails_the_row() -> None:
+    result = JsonFields()(Completion("{}"), {"a": nested(900, 1)})
+
+    assert result == Fail("gold: nested deeper than 200 levels; no reply can have it")
+
+
+def test_numbers_whose_hashes_collide_cost_no_more() -> None:
+    numbers = [i * (2**61 - 1) for i in range(20_000)]
+    start = time.process_time()
+
+    assert scored({"a": numbers[::-1]}, {"a": numbers}, lists="unordered").value == 1.0
+    assert time.process_time() - start < 3.0
+
+
+def test_reason_is_no_longer_than_a_line_whatever_the_key() -> None:
+    found = scored({"a": 1, "k" * 100_000: 1}, {"a": 1})
+
+    assert found.reason == f"/{'k' * 80}…: is not asked for"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import pytest
@@ -176,3 +177,17 @@ def test_such_a_pattern_decides_inside_a_schema(backend: str) -> None:
     found = [Json()(Completion(text), schema) for text in ('{"a": "xx"}', '{"a": "xy"}')]
 
     assert [one.value for one in found if isinstance(one, Score)] == [1.0, 0.95 * 0.5]
+
+
+@pytest.mark.parametrize("n_texts", [60, 2000])
+def test_all_matches_of_a_value_share_their_time(backend: str, n_texts: int) -> None:
+    # A look-ahead: no engine matches it in linear time.
+    schema = {"items": {"pattern": "^(?=(a|aa)+$)"}}
+    start = time.process_time()
+    found = Json()(Completion(json.dumps(["a" * 28 + "b"] * n_texts)), schema)
+
+    assert time.process_time() - start < 3.0
+    assert isinstance(found, Score)
+    # The first is wrong, and then the time for the share is used up.
+    assert found.metrics["limit_hits"] == 1.0
+    assert found.reason.startswith("limit: matching patterns, the last of which is '^(?=(a|aa)+$)'")

@@ -334,4 +334,53 @@ def test_an_optional_child_that_is_absent_earns_nothing_in_a_hollow_root() -> No
     # 1 root, 2 for each child.
     assert scored("<a><b/></a>", elements=spec).value == 1.0
     assert scored("<a/>", elements=spec).value == pytest.approx(0.95 / 5)
-    assert scored("<a><c/></a>", elements=spec).value == pytest.approx(0.95 * 3 / 5)
+    # Nor does one that is there.
+    assert scored("<a><c/></a>", elements=spec).value == pytest.approx(0.95 / 5)
+
+
+def test_what_is_optional_earns_nothing_beside_a_required_child_that_is_missing() -> None:
+    optional = [{"name": f"o{i}", "min": 0, "text": "nonempty"} for i in range(5)]
+    spec = {
+        "root": "a",
+        "text": "empty",
+        "attributes": [{"name": "n", "required": False}],
+        "children": [{"name": "b", "text": "nonempty"}, *optional],
+    }
+    content = "".join(f"<o{i}>x</o{i}>" for i in range(5))
+    # 1 root, 1 text, 1 attribute, 1 closed, 3 for each child.
+    assert scored(f"<a n='1'>{content}</a>", elements=spec).value == pytest.approx(0.95 / 22)
+    assert scored("<a/>", elements=spec).value == pytest.approx(0.95 / 22)
+    assert scored("<a><b>x</b></a>", elements=spec).value == 1.0
+    assert scored(f"<a n='1'><b>x</b>{content}</a>", elements=spec).value == 1.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "line<br>next <a>1</a>",
+        "line<BR>next<hr>\n<a>1</a> and more<br>",
+        "I use `<b>` tags: <a>1</a>",
+        "line<br/>next <a>1</a>",
+        "see <b>this</b>: <a>1</a>",
+        "`<a>1</a>`",
+    ],
+)
+def test_tags_of_prose_are_none_of_the_document(text: str) -> None:
+    assert scored(text).value == 1.0
+    assert scored(text, elements={"root": "a", "text": "nonempty"}).value == 1.0
+
+
+@pytest.mark.parametrize("text", ["Look: <a><b></b>", "Look: <br>x</br><a><b></b>"])
+def test_part_of_a_document_that_is_cut_off_is_none(text: str) -> None:
+    assert scored(text).value == 0.0
+
+
+@pytest.mark.parametrize(
+    ("prefill", "text"),
+    [("```xml\n", "<a>1</a>\n```"), ("<a>", "1</a>"), ("It is: <a n='1'><b/>", "</a>.")],
+)
+def test_what_the_prefill_opens_is_continued(prefill: str, text: str) -> None:
+    result = Xml()(Completion(text, prefill=prefill))
+
+    assert isinstance(result, Score)
+    assert result.value == 1.0

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from grpo_reward_schema import Xml
+from grpo_reward_schema.xml_pattern_cost import n_repeats
 
 from grpo_core import Completion, Score
 
@@ -129,3 +130,94 @@ def test_hostile_texts_score_zero_at_once() -> None:
         assert value == 0.0
         assert reason in why, text[:20]
         assert len(why) < 300
+
+
+def xsd_of(pattern: str) -> str:
+    return (
+        f'<xs:schema {XS}><xs:element name="r"><xs:complexType><xs:sequence>'
+        f'<xs:element name="a" maxOccurs="unbounded"><xs:simpleType>'
+        f'<xs:restriction base="xs:string"><xs:pattern value="{pattern}"/></xs:restriction>'
+        f"</xs:simpleType></xs:element></xs:sequence></xs:complexType></xs:element></xs:schema>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "n_texts"),
+    [
+        ("(a|aa)+", "a" * 40 + "!", 1),
+        ("(a|aa)+", "a" * 25 + "!", 3000),
+        ("(a*)*(a*)*(a*)*b", "a" * 50_000 + "!", 1),
+        ("a*a*a*b", "a" * 300 + "!", 2000),
+    ],
+)
+def test_pattern_of_an_xsd_that_runs_away_scores_zero(
+    pattern: str, text: str, n_texts: int
+) -> None:
+    pytest.importorskip("lxml")
+    start = time.monotonic()
+    result = Xml()(Completion("<r>" + f"<a>{text}</a>" * n_texts + "</r>"), xsd_of(pattern))
+
+    assert isinstance(result, Score)
+    assert (result.value, result.metrics["limit_hits"]) == (0.0, 1.0)
+    assert result.reason.startswith("limit: ")
+    assert time.monotonic() - start < 30.0
+
+
+@pytest.mark.parametrize(
+    ("pattern", "right", "wrong"),
+    [
+        ("[0-9]{4}-[0-9]{2}", "2026-01", "2026-1"),
+        ("([a-z]+ )*[a-z]+", "it is so", "it is so "),
+        ("(a|b)+", "ab" * 1000, "ac" * 1000),
+    ],
+)
+def test_pattern_of_an_xsd_decides(pattern: str, right: str, wrong: str) -> None:
+    pytest.importorskip("lxml")
+
+    assert read(f"<r><a>{right}</a></r>", xsd=xsd_of(pattern)) == (1.0, "")
+    value, reason = read(f"<r><a>{wrong}</a></r>", xsd=xsd_of(pattern))
+    assert value == 0.1
+    assert reason.startswith("/r/a: Element 'a': [facet 'pattern']")
+
+
+def test_pattern_of_a_relaxng_schema_that_runs_away_scores_zero() -> None:
+    pytest.importorskip("lxml")
+    schema = (
+        f'<element {RNG} name="a" datatypeLibrary="http://www.w3.org/2001/XMLSchema-datatypes">'
+        '<data type="string"><param name="pattern">(a*)*(a*)*(a*)*b</param></data></element>'
+    )
+    assert read("<a>aab</a>", relaxng=schema) == (1.0, "")
+    value, reason = read(f"<a>{'a' * 50_000}</a>", relaxng=schema)
+    assert (value, reason) == (0.0, "limit: the patterns of the relaxng take over 2 s")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "n"),
+    [
+        ("abc", 0),
+        ("[0-9]{4}", 0),
+        (r"[a-z*+]+\*", 1),
+        ("[a-z-[aeiou*]]+x?", 2),
+        ("(ab)+", 1),
+        ("(a|b)+", float("inf")),
+        ("(a+)*", float("inf")),
+        ("((a|b)c)*", float("inf")),
+        ("(a?){30}", float("inf")),
+        ("(a+)?b{2,}", 3),
+    ],
+)
+def test_repeats_of_a_pattern_are_counted(pattern: str, n: float) -> None:
+    assert n_repeats(pattern) == n
+
+
+def test_all_matches_of_a_document_share_their_time() -> None:
+    spec = {
+        "root": "r",
+        "children": [{"name": "a", "pattern": "^(?=(a|aa)+$)"}],
+    }
+    start = time.process_time()
+    result = Xml(elements=spec)(Completion("<r>" + f"<a>{'a' * 28}b</a>" * 2000 + "</r>"))
+
+    assert isinstance(result, Score)
+    assert (result.value, result.metrics["limit_hits"]) == (0.0, 1.0)
+    assert time.process_time() - start < 3.0
