@@ -233,6 +233,12 @@ def integer_root(value: int, degree: int) -> int | None:
     return low if low**degree == value else None
 
 
+def _integer(value: Fraction) -> int:
+    if value.denominator != 1:
+        raise NotExact
+    return value.numerator
+
+
 _METHODS: dict[type, Callable[[_Exact, Any], Fraction]] = {
     Sum: _Exact.sum,
     Product: _Exact.product,
@@ -258,8 +264,8 @@ _CALLS: dict[str, Callable[..., Fraction]] = {
     "sign": lambda _, x: Fraction((x > 0) - (x < 0)),
     "max": lambda _, *xs: max(xs),
     "min": lambda _, *xs: min(xs),
-    "gcd": lambda _, *xs: Fraction(math.gcd(*map(int, xs))),
-    "lcm": lambda _, *xs: Fraction(math.lcm(*map(int, xs))),
+    "gcd": lambda _, *xs: Fraction(math.gcd(*map(_integer, xs))),
+    "lcm": lambda _, *xs: Fraction(math.lcm(*map(_integer, xs))),
 }
 
 

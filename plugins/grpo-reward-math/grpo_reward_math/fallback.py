@@ -7,6 +7,7 @@ neither ever evaluates a text as code.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -21,6 +22,8 @@ _GROWS = re.compile(r"\^\s*\{[^{}]*\^|!")
 MAX_CHARS = 200
 MAX_BRACKETS = 12
 MAX_NUMBER = 10_000
+MAX_DIGITS = 500
+DIGITS = 20
 
 
 def may_read(latex: str) -> bool:
@@ -73,14 +76,19 @@ def same(first: str, second: str) -> bool:
 
 def equals_tree(found: Any, other: Any) -> bool:
     """Whether the sympy value `found` is that of a tree without free symbols."""
+    from grpo_reward_math.height import height_of
     from grpo_reward_math.numeric import Undefined, Values, context
     from grpo_reward_math.rules import Rules
 
     try:
-        mine = Values(Rules(), 30, {}, complex_roots=True).of(other)
+        # More digits than any number in the tree has, so that a long decimal is not an integral.
+        digits = 2 * DIGITS + math.ceil(height_of(other, lambda _: None))
+        if digits > MAX_DIGITS:
+            raise LimitHit(f"a value of more than {MAX_DIGITS} digits beside one of sympy")
+        mine = Values(Rules(), digits, {}, complex_roots=True).of(other)
         ctx = context()
-        value = found.evalf(30)
+        value = found.evalf(digits)
         its = ctx.mpf(str(value)) if value.is_real else ctx.mpc(*map(str, value.as_real_imag()))
     except (Undefined, ValueError, TypeError, AttributeError):
         return False
-    return bool(abs(mine - its) <= ctx.mpf(10) ** -20 * max(abs(mine), abs(its), 1e-300))
+    return bool(abs(mine - its) <= ctx.mpf(10) ** (DIGITS - digits) * max(abs(mine), abs(its)))
