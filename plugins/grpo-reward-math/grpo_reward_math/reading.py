@@ -38,9 +38,8 @@ _PLAIN_WORDS = re.compile(r"^[^\W\d_][\w\s.,:;'\"’()&/?!%-]*$")
 _ONLY_WORDS = re.compile(r"[^\W\d_]+(?:(?:\s+|['-])[^\W\d_]+)*")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 # A value, and the same again in brackets.
-_AGAIN = re.compile(
-    r"^(?P<value>[^()]{1,60}?)\s*(?:\\[,;: ]|~)?\s*\\text\s*\{\s*\((?P<again>[\w\s.%/\\-]{1,40})\)\s*\}$"
-)
+_AGAIN = re.compile(r"\\text\s?\{\s?\(([\w\s.%/\\-]{1,40})\)\s?\}$")
+_MOST_AGAIN = 60
 # What the grammar cannot read, equal to what it may: P(\text{heads}) = 1/2.
 _DEFINED = re.compile(
     r"^(?P<name>(?!\s*[-+\d.])(?:[^=<>\\]|\\(?!(?:n?e|neq|l[et]q?|g[et]q?|leqslant|geqslant|approx|"
@@ -49,9 +48,9 @@ _DEFINED = re.compile(
 )
 # Notation without a value of its own, which is compared as it is written.
 _NOTATION = re.compile(r"\\[A-Za-z]|\|")
-_UNFINISHED = re.compile(r"(?:[-+*/^_=<>,(&]|\\(?:cdot|times|pm|le|ge|frac|sqrt|in|to|\\))\s*$")
+_UNFINISHED = re.compile(r"(?:[-+*/^_=<>,(&]|\\(?:cdot|times|pm|le|ge|frac|sqrt|in|to|\\))$")
 _LAYOUT = re.compile(
-    r"\\(?:left|right|displaystyle|quad|qquad)(?![A-Za-z])|\\[,;:! ]|\s+|[.,;]\s*$"
+    r"\\(?:left|right|displaystyle|quad|qquad)(?![A-Za-z])|\\[,;:! ]|\s"
 )
 _NUMBERS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
@@ -134,9 +133,9 @@ def _read(plain: str, rules: Rules) -> Node:
     words = _words(plain)
     if words is not None:
         return words
-    again = _AGAIN.match(plain)
-    if again is not None:
-        return _said_twice(again["value"], again["again"], rules)
+    again = _AGAIN.search(plain, max(0, len(plain) - _MOST_AGAIN))
+    if again is not None and 0 < again.start() < _MOST_AGAIN and "(" not in plain[: again.start()]:
+        return _said_twice(plain[: again.start()], again[1], rules)
     wrapped = _WRAPPED_TEXT.match(plain)
     try:
         return parse(wrapped[1] if wrapped else plain, rules)
