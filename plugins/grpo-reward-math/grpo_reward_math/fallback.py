@@ -19,6 +19,9 @@ _DIFFERENTIAL = re.compile(r"d\s*\\?[A-Za-z]")
 _TOWARDS = re.compile(r"\\to(?![A-Za-z])|\\rightarrow")
 _DIGITS = re.compile(r"\d+")
 _GROWS = re.compile(r"\^\s*\{[^{}]*\^|!")
+_SIGNS = re.compile(r"\\(?:i+nt|sum|prod)(?![A-Za-z])")
+_FUNCTION = re.compile(r"\\(?:sin|cos|tan|ln|log|exp|arctan|arcsin|sinh|cosh)(?![A-Za-z])|e\^")
+MAX_FUNCTIONS = 2
 MAX_CHARS = 200
 MAX_BRACKETS = 12
 MAX_NUMBER = 10_000
@@ -52,6 +55,10 @@ def value(latex: str) -> Any:
         raise LimitHit(f"a formula of more than {MAX_BRACKETS} brackets for sympy")
     if any(int(number) > MAX_NUMBER for number in _DIGITS.findall(latex)):
         raise LimitHit(f"a formula with numbers above {MAX_NUMBER} for sympy")
+    if len(_SIGNS.findall(latex)) > 1:
+        raise LimitHit("more than one integral, limit or sum in each other for sympy")
+    if "\\int" in latex and len(set(_FUNCTION.findall(latex))) > MAX_FUNCTIONS:
+        raise LimitHit(f"an integral over more than {MAX_FUNCTIONS} functions for sympy")
     if _GROWS.search(latex):
         raise LimitHit("a tower of powers or a factorial for sympy")
     from latex2sympy2_extended import latex2sympy

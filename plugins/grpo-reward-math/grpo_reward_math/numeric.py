@@ -26,6 +26,7 @@ from grpo_reward_math.tree import (
     Symbol,
     children,
 )
+from grpo_reward_math.work import Work
 
 DIGITS = 30
 GUARD = 15
@@ -58,12 +59,19 @@ class Values:
     """Values of trees at one point and one precision."""
 
     def __init__(
-        self, rules: Rules, digits: int, point: Mapping[str, Fraction], *, complex_roots: bool
+        self,
+        rules: Rules,
+        digits: int,
+        point: Mapping[str, Fraction],
+        *,
+        complex_roots: bool,
+        work: Work | None = None,
     ) -> None:
         self.rules = rules
         self.ctx = context()
         self.ctx.dps = digits
         self.digits = digits
+        self.work = work or Work()
         self.terms_left = rules.max_terms
         self.complex_roots = complex_roots
         self.point = {name: self.number(value) for name, value in point.items()}
@@ -74,6 +82,7 @@ class Values:
         method = _METHODS.get(type(node))
         if method is None:
             raise Undefined
+        self.work.spend(3 + self.digits / 100)
         try:
             return method(self, node)
         except (ZeroDivisionError, ValueError, OverflowError, TypeError):
@@ -142,6 +151,8 @@ class Values:
         function = _CALLS.get(node.name)
         if function is None:
             raise Undefined
+        cost = (self.digits / 20) ** 2 * (10 if node.name in _SLOW else 1)
+        self.work.spend(20 + cost)
         arguments = [self.of(argument) for argument in node.arguments]
         if node.name in _CIRCULAR and isinstance(node.arguments[0], Quantity):
             arguments[0] = arguments[0] * self.ctx.pi / 180
@@ -227,6 +238,7 @@ def _ratio(node: Node) -> Fraction | None:
             return None
 
 
+_SLOW = {"gamma", "factorial", "double_factorial", "binom"}
 _CIRCULAR = {"sin", "cos", "tan", "cot", "sec", "csc"}
 _STEEP = _CIRCULAR | {"sinh", "cosh", "tanh", "coth", "sech", "csch", "gamma"}
 _METHODS: dict[type, Callable[[Values, Any], Any]] = {
@@ -276,6 +288,7 @@ class Comparison:
     def __init__(self, first: Node, second: Node, rules: Rules) -> None:
         self.pair = (first, second)
         self.rules = rules
+        self.work = Work()
         height = height_of(first, self.size) + height_of(second, self.size)
         if height > _MOST_DIGITS:
             raise LimitHit("numbers too large or too small beside a value that is not rational")
@@ -297,7 +310,7 @@ class Comparison:
 
     def values(self, digits: int, point: Mapping[str, Fraction]) -> tuple[Any, Any]:
         """Both values at `point`; raises Undefined unless both are real (or i is at hand)."""
-        values = Values(self.rules, digits, point, complex_roots=self.complex_roots)
+        values = Values(self.rules, digits, point, complex_roots=self.complex_roots, work=self.work)
         found = tuple(values.of(node) for node in self.pair)
         ctx = values.ctx
         if any(ctx.isnan(value) for value in found):
@@ -317,9 +330,7 @@ class Comparison:
 
     def equal(self, point: Mapping[str, Fraction]) -> bool:
         """Whether both have one value at `point`; raises Undefined where one has none."""
-        return self.settled(
-            self.distance(self.low, point), lambda: self.distance(self.high, point)
-        )
+        return self.settled(self.distance(self.low, point), lambda: self.distance(self.high, point))
 
     def settled(self, near: tuple[Any, Any], far: Callable[[], tuple[Any, Any]]) -> bool:
         """Whether a distance, beside its size, is rounding: it shrinks as the precision grows."""

@@ -49,9 +49,7 @@ _DEFINED = re.compile(
 # Notation without a value of its own, which is compared as it is written.
 _NOTATION = re.compile(r"\\[A-Za-z]|\|")
 _UNFINISHED = re.compile(r"(?:[-+*/^_=<>,(&]|\\(?:cdot|times|pm|le|ge|frac|sqrt|in|to|\\))$")
-_LAYOUT = re.compile(
-    r"\\(?:left|right|displaystyle|quad|qquad)(?![A-Za-z])|\\[,;:! ]|\s"
-)
+_LAYOUT = re.compile(r"\\(?:left|right|displaystyle|quad|qquad)(?![A-Za-z])|\\[,;:! ]|\s")
 _NUMBERS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
     "sixteen seventeen eighteen nineteen twenty"
@@ -233,7 +231,7 @@ def _otherwise(plain: str, rules: Rules, problem: Unreadable) -> Node:
 
 
 def _is_whole(plain: str) -> bool:
-    """Whether `plain` is a statement in a notation that the grammar lacks, and not a piece of one."""
+    """Whether `plain` is a statement in a notation that the grammar lacks, not a piece of one."""
     if not _NOTATION.search(plain) or _UNFINISHED.search(plain) or "|" == plain[-1]:
         return False
     return all(plain.count(a) == plain.count(b) for a, b in ("{}", "()", "[]", ("\\{", "\\}")))

@@ -40,8 +40,8 @@ class Scalars(Comparer):
     def functions(self, a: Node, g: Node, names: frozenset[str]) -> Verdict:
         """Two values with free symbols."""
         try:
-            for prime, point in draws(self.seed, tuple(sorted(names))):
-                if residue(a, point, prime) != residue(g, point, prime):
+            for prime, residues in draws(self.seed, tuple(sorted(names))):
+                if residue(a, residues, prime) != residue(g, residues, prime):
                     return Verdict(False, "different as rational functions")
             return Verdict(True, "equal as rational functions")
         except NotExact:

@@ -86,7 +86,9 @@ def spread(node: Node) -> Node:
         return node
     if isinstance(node, tree.Sum):
         free = [i for i, t in enumerate(node.terms) if isinstance(t, tree.PlusMinus) and t.sign > 0]
-        if len(free) == 2 and not any(isinstance(t, tree.PlusMinus) and t.sign < 0 for t in node.terms):
+        if len(free) == 2 and not any(
+            isinstance(t, tree.PlusMinus) and t.sign < 0 for t in node.terms
+        ):
             return _independent(node, free[0])  # 2 \\pm a \\pm b: four values
     return tree.Listing((_signed(node, 1), _signed(node, -1)), "or")
 

@@ -439,7 +439,30 @@ class _Scan:
         return self.text[start + 1 : start + 2].isdigit() and self.text.count("$") == 1
 
 
-_KNOWN = frozenset({"ab", "bc", "ac", "xy", "xz", "yz", "abc", "xyz", "mn", "nm", "rs", "rh", "bh", "lw", "wh", "lh", "rt", "vt", "kx", "mv"})
+_KNOWN = frozenset(
+    {
+        "ab",
+        "bc",
+        "ac",
+        "xy",
+        "xz",
+        "yz",
+        "abc",
+        "xyz",
+        "mn",
+        "nm",
+        "rs",
+        "rh",
+        "bh",
+        "lw",
+        "wh",
+        "lh",
+        "rt",
+        "vt",
+        "kx",
+        "mv",
+    }
+)
 
 
 def _counted(match: re.Match[str]) -> str:

@@ -38,7 +38,8 @@ _DIGIT_OF_ITS_OWN = re.compile(r"(?<![\^{\w-])\d")
 _NO_UNITS = frozenset(
     "is are was were be been being isn't aren't wasn't not no nor never none neither nope "
     "or but and/or if unless though although however yet because since while whereas than then "
-    "could can cannot can't may might must should would will won't does doesn't did didn't do don't "
+    "could can cannot can't may might must should would will won't does doesn't did didn't do "
+    "don't "
     "wrong incorrect incorrectly false true correct invalid impossible undefined mistaken "
     "mistake error guess guessed unsure unknown maybe perhaps possibly probably likely unlikely "
     "plausible almost nearly plus minus times multiplied divided added subtracted modulo "
