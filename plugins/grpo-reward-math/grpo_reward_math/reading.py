@@ -31,7 +31,7 @@ _WRAPPED_TEXT = re.compile(
 )
 # "The answer is" before the answer, as text in a formula.
 _LEADING_TEXT = re.compile(
-    r"\\(?:text(?:bf|rm|it)?|mathrm|mbox)\s*+\{(?![^{}]*\bnot\b)[^{}\\$\d]{0,80}?"
+    r"\\(?:text(?:bf|rm|it)?|mathrm|mbox)\s*+\{(?![^{}]*\b(?i:not?|wrong|incorrect|false|unsure|guess)\b)[^{}\\$\d]{0,80}?"
     r"(?:\b(?:is|are|equals)\b(?: equal to)?\s*+:?|[A-Za-z]\s*+:)\s*+\}(?:\s|~|\\[,;:! ])*+(?=\S)"
 )
 _PLAIN_WORDS = re.compile(r"^[^\W\d_][\w\s.,:;'\"’()&/?!%-]*$")
