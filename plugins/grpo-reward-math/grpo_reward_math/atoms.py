@@ -74,7 +74,23 @@ class Atoms(Cursor):
         token = self.token
         if token.text in ("C", "F") and token.kind in ("sym", "text"):
             scale = {"C": "celsius", "F": "fahrenheit"}[self.take().text]
+        if not scale and isinstance(node, Number):
+            node = Number(node.value + self.minutes())
         return tree.Quantity(node, scale or "degree")
+
+    def minutes(self) -> Fraction:
+        """The minutes and seconds of an angle that follow its degrees, in degrees."""
+        total = Fraction(0)
+        for part in (60, 3600):
+            marks = 1 if part == 60 else 2
+            if self.token.kind != "num" or any(
+                self.ahead(n).text != "'" for n in range(1, marks + 1)
+            ):
+                break
+            total += (self.take().value or Fraction(0)) / part
+            for _ in range(marks):
+                self.take()
+        return total
 
     def based(self, node: Number) -> Node:
         """`(1101)_2`: brackets around digits with a base."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from grpo_reward_math import tree, units
-from grpo_reward_math.comparing import split_unit
+from grpo_reward_math.comparing import split_unit, value_of
 from grpo_reward_math.exact import exact
 from grpo_reward_math.failures import Unreadable
 from grpo_reward_math.numeric import Undefined, Values
@@ -15,7 +15,6 @@ from grpo_reward_math.rules import Rules
 
 _DIGITS = 40
 _NO_NUMBER = "it is no single real number"
-_APPROXIMATE = ("=", "\\approx", "≈", "~", "\\sim", "\\simeq", "\\doteq")
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ def measure(reading: Reading, rules: Rules) -> Measure:
         Unreadable: It is no single number.
         LimitHit: It is too large to be computed.
     """
-    node, unit = split_unit(_named(reading.tree))
+    node, unit = split_unit(value_of(reading.tree, rules))
     value = exact(node, rules)
     if value is None:
         value = _rounded(node, rules)
@@ -52,16 +51,9 @@ def check_shape(reading: Reading, rules: Rules) -> None:
         Unreadable: It is no single number.
         LimitHit: It is too large to be computed.
     """
-    node, _ = split_unit(_named(reading.tree))
+    node, _ = split_unit(value_of(reading.tree, rules))
     if exact(node, rules) is None and not _is_real(node, rules):
         raise Unreadable(_NO_NUMBER)
-
-
-def _named(node: tree.Node) -> tree.Node:
-    """The value of `x = 5` and of `1/3 = 0.33`."""
-    if isinstance(node, tree.Relation) and all(sign in _APPROXIMATE for sign in node.signs):
-        return node.terms[-1]
-    return node
 
 
 def _is_real(node: tree.Node, rules: Rules) -> bool:

@@ -186,7 +186,10 @@ class Commands(Products):
         elif name == "lg":
             name, arguments = "log", (*arguments, Number(Fraction(10)))
         node: Node
-        if name == "exp":
+        if name == "cis":
+            turned = tree.Product((tree.Constant("i"), tree.Call("sin", arguments)))
+            node = tree.Sum((tree.Call("cos", arguments), turned))
+        elif name == "exp":
             node = tree.Power(tree.Constant("e"), arguments[0])
         else:
             node = tree.Call(name, arguments)
@@ -293,6 +296,8 @@ class Commands(Products):
             if len(rows[0]) == 1:
                 return tree.Listing(tuple(r[0] for r in rows), ",") if len(rows) > 1 else rows[0][0]
             raise Unreadable("lines of several columns")
+        if name == "array" and len(rows) == len(rows[0]) == 1:
+            return rows[0][0]
         matrix = tree.Matrix(tuple(rows))
         return tree.Call("det", (matrix,)) if name == "vmatrix" else matrix
 

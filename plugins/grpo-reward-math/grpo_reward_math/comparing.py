@@ -10,13 +10,14 @@ from grpo_reward_math.failures import LimitHit, Unreadable
 from grpo_reward_math.measures import Measures, has_unit, split_unit
 from grpo_reward_math.reading import Reading, kind
 from grpo_reward_math.rules import Rules
-from grpo_reward_math.several import as_vector, scaled, spread
+from grpo_reward_math.several import as_vector, scaled, spread, unquantified
 from grpo_reward_math.tree import Node
 from grpo_reward_math.verdict import Verdict, same_numbers
 
-__all__ = ["Verdict", "same", "split_unit"]
+__all__ = ["Verdict", "same", "split_unit", "value_of"]
 
 # What counts of a text: words, and numbers with the signs inside them.
+_AND = re.compile(r"(?:,|\band\b)(?:\s*\band\b)?")
 _WORDS = re.compile(r"-?\d+(?:[./:,]\d+)*%?|[^\W\d_]+")
 
 
@@ -32,6 +33,11 @@ def same(answer: Reading, gold: Reading, rules: Rules) -> Verdict:
         raise LimitHit("nesting deeper than the stack allows") from None
 
 
+def value_of(node: Node, rules: Rules) -> Node:
+    """The value that `x = 5` gives to x; `node` itself if it is no such relation."""
+    return _Comparing(rules, "").unnamed(node)
+
+
 class _Comparing(Measures):
     """The kinds of answers, each handed to the comparison that it needs."""
 
@@ -41,6 +47,8 @@ class _Comparing(Measures):
             return same_numbers(a.value, g.value)
         if isinstance(a, tree.Letter) or isinstance(g, tree.Letter):
             return self.letters(a, g)
+        if isinstance(a, tree.Verbatim) or isinstance(g, tree.Verbatim):
+            return Verdict(a == g, "the same text" if a == g else "not the same text")
         if isinstance(a, tree.Text) or isinstance(g, tree.Text):
             return self.texts(a, g)
         if isinstance(a, tree.Foreign) or isinstance(g, tree.Foreign):
@@ -78,6 +86,8 @@ class _Comparing(Measures):
         if isinstance(a, tree.Text) and isinstance(g, tree.Text):
             if self.plain(a.text) == self.plain(g.text):
                 return Verdict(True, "the same words")
+            if self.names(a.text) == self.names(g.text):
+                return Verdict(True, "the same names in another order")
             if a.product and g.product and {a.text, g.text}.isdisjoint(("no", "on")):
                 return self.compare(a.product, g.product)
             return Verdict(False, "other words")
@@ -93,6 +103,7 @@ class _Comparing(Measures):
         """Everything that has no unit of its own."""
         if a == g:
             return Verdict(True, "the same expression")
+        a, g = unquantified(a, g), unquantified(g, a)
         a, g = self.shortened(spread(a)), self.shortened(spread(g))
         names_a, names_g = assignments(a), assignments(g)
         if names_a and names_g and (len(names_a) > 1 or len(names_g) > 1):
@@ -121,6 +132,10 @@ class _Comparing(Measures):
         if type(a) is tree.Quantity or type(g) is tree.Quantity:
             return self.compare(a, g)
         return self.congruent(a, g) or self.values(a, g)
+
+    def names(self, text: str) -> list[str]:
+        """What a text lists, in one order; a text that lists nothing is one name."""
+        return sorted(self.plain(part) for part in _AND.split(text))
 
     def plain(self, text: str) -> str:
         joined = " ".join(_WORDS.findall(text.replace("'", "")))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from grpo_reward_math import regions, tree
+from grpo_reward_math.numeric import DIGITS, Undefined, Values
 from grpo_reward_math.reading import kind
 from grpo_reward_math.scalars import Scalars
 from grpo_reward_math.tree import Node
@@ -12,6 +15,9 @@ SCALARS = (
     tree.Number, tree.Constant, tree.Symbol, tree.Sum, tree.Product, tree.Power, tree.Call,
     tree.Quantity, tree.Percent, tree.Series,
 )  # fmt: skip
+
+
+_NEARLY = 0.02
 
 
 class Equations(Scalars):
@@ -30,25 +36,30 @@ class Equations(Scalars):
         return Verdict(True, "equal name by name")
 
     def unnamed(self, node: Node) -> Node:
-        r"""The right side of a definition, of `x \in S`, or the end of a chain that holds."""
+        r"""The value that a relation gives its left side; `node` itself if it gives it none.
+
+        That of `m + n = 113` and of `x = 1/3 \approx 0.33`, and the right side of `x \in S`.
+        A chain whose numbers are not equal, like `4 = 5`, gives none.
+        """
         if not isinstance(node, tree.Relation):
             return node
-        first, last, signs = node.terms[0], node.terms[-1], set(node.signs)
-        if signs <= {"=", "~"}:
-            if is_name(first):
-                about = node.signs.index("~") if "~" in signs else len(node.terms) - 1
-                return node.terms[max(about, 1)]  # 1/3 of x = 1/3 ≈ 0.33
-            if isinstance(first, tree.Group) and isinstance(last, tree.Group):
-                return last
-            if len(node.terms) == 2 and isinstance(last, tree.Symbol) and not tree.symbols(first):
-                return first
-            if "~" in signs and not tree.symbols(node):
-                return first
-            if not tree.symbols(node) and self.holds(node):
-                return last
-        if node.signs == ("in",) and (is_name(first) or isinstance(first, tree.Group)):
+        first, last, signs = node.terms[0], node.terms[-1], node.signs
+        if signs == ("in",) and (is_name(first) or isinstance(first, tree.Group)):
             return last
-        return node
+        if not set(signs) <= {"=", "~"}:
+            return node
+        if isinstance(first, tree.Group) and isinstance(last, tree.Group):
+            return last
+        if len(signs) == 1 and isinstance(last, tree.Symbol) and not tree.symbols(first):
+            return first
+        if _may_be_unknown(first) and not (is_name(first) or _is_defined(first, last)):
+            return node
+        exact_to = signs.index("~") if "~" in signs else len(signs)
+        unknown = _may_be_unknown(first)
+        if exact_to == 0 and isinstance(first, tree.Constant):
+            unknown = not self.nearly(first, node.terms[1])  # e is about 2.718
+        value = node.terms[max(exact_to, 1) if unknown else exact_to]
+        return value if self.holds(node, value, exact_to) else node
 
     def shortened(self, node: Node) -> Node:
         """`x = 1 + 1 = 2` as `x = 2`."""
@@ -56,11 +67,30 @@ class Equations(Scalars):
             return node
         if not is_name(node.terms[0]) or all(map(is_name, node.terms[:-1])):
             return node
+        if not self.holds(node, node.terms[-1], len(node.signs)):
+            return node
         return tree.Relation((node.terms[0], node.terms[-1]), ("=",))
 
-    def holds(self, node: tree.Relation) -> bool:
-        """Whether a chain without unknowns is true."""
-        return all(self.values(t, node.terms[0]).equal for t in node.terms[1:])
+    def holds(self, node: tree.Relation, value: Node, exact_to: int) -> bool:
+        """Whether the numbers of a chain are `value`, those behind a sign of rounding nearly."""
+        for index, term in enumerate(node.terms):
+            if term is value or _may_be_unknown(term):
+                continue
+            if index > exact_to:
+                if not self.nearly(value, term):
+                    return False
+            elif not self.compare(term, value).equal:
+                return False
+        return True
+
+    def nearly(self, value: Node, rounded: Node) -> bool:
+        """Whether `rounded` may be what `value` is rounded to."""
+        try:
+            numbers = Values(self.rules, DIGITS, {}, complex_roots=False)
+            exactly, about = (numbers.of(split[0]) for split in map(_plain, (value, rounded)))
+            return bool(abs(exactly - about) <= _NEARLY * abs(exactly))
+        except (Undefined, TypeError):
+            return False
 
     def regions(self, a: Node, g: Node) -> Verdict | None:
         """Intervals and inequalities; None if one side is no region."""
@@ -131,11 +161,36 @@ class Equations(Scalars):
         return Verdict(True, "equal term by term")
 
 
+def _plain(node: Node) -> tuple[Node, str]:
+    return (node.value, node.unit) if isinstance(node, tree.Quantity) else (node, "")
+
+
+def _may_be_unknown(node: Node) -> bool:
+    """Whether `node` stands for something that is not written out as a number."""
+    if isinstance(node, tree.Text) or node in (tree.Constant("e"), tree.Constant("i")):
+        return True
+    return bool(tree.symbols(node))
+
+
+def _is_defined(left: Node, value: Node) -> bool:
+    """Whether `left = value` says what `left` is, as `m + n = 7` does and `x - 3 = 7` does not."""
+    for term in left.terms if isinstance(left, tree.Sum) else (left,):
+        if not _may_be_unknown(term):
+            return False
+        factors = term.factors if isinstance(term, tree.Product) else ()
+        if any(isinstance(f, tree.Number) and abs(f.value) != 1 for f in factors):
+            return False  # 2x = 10 may be an equation to solve, too
+    # An equation to solve, brought to zero.
+    return value != tree.Number(Fraction(0)) or not isinstance(left, tree.Sum)
+
+
 def is_name(node: Node) -> bool:
     """`x`, `f(x)` or `f(x, y)`: what a definition has on its left."""
-    if isinstance(node, tree.Symbol | tree.Constant):
+    if isinstance(node, tree.Symbol):
         return True
     match node:
+        case tree.Constant(name):
+            return name in ("e", "i")
         case tree.Product((tree.Symbol(), tree.Symbol() | tree.Number())):
             return True
         case tree.Product((tree.Power(tree.Symbol(), power), tree.Symbol())):
@@ -191,7 +246,7 @@ def values_of(node: Node, names: dict[str, Node] | None, other: Node) -> Node:
             return tree.Group("(", ")", tuple(ordered))
         if isinstance(other, tree.Listing | tree.SetOf):
             return tree.Listing(tuple(names.values()), ",")
-    if isinstance(node, tree.Listing):
+    if isinstance(node, tree.Listing) and not regions.is_region(node):
         heads = {
             i.terms[0] for i in node.items if isinstance(i, tree.Relation) and i.signs == ("=",)
         }

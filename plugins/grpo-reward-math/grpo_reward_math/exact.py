@@ -22,6 +22,7 @@ from grpo_reward_math.tree import (
     Sum,
     Symbol,
 )
+from grpo_reward_math.work import Work
 
 _BITS_PER_DIGIT = 3.3219280948873626
 _HUGE = 10**6
@@ -48,6 +49,7 @@ class _Exact:
         self.rules = rules
         self.point = dict(point)
         self.terms_left = rules.max_terms
+        self.work = Work()
         self.max_bits = int(rules.max_digits * _BITS_PER_DIGIT)
 
     def of(self, node: Node) -> Fraction:
@@ -77,6 +79,8 @@ class _Exact:
         bits = max(value.numerator.bit_length(), value.denominator.bit_length())
         if bits > self.max_bits:
             raise LimitHit(f"a number of more than {self.rules.max_digits} digits")
+        words = bits >> 6
+        self.work.spend(1 + words / 4 if value.denominator == 1 else 3 + words * words / 100)
 
     def power(self, node: Power) -> Fraction:
         return self.raised(self.of(node.base), self.of(node.exponent))
@@ -121,7 +125,11 @@ class _Exact:
             raise NotExact
         if node.name == "det":
             return self.determinant(node.arguments[0])
-        return function(self, *[self.of(argument) for argument in node.arguments])
+        arguments = [self.of(argument) for argument in node.arguments]
+        for argument in arguments:
+            words = argument.numerator.bit_length() >> 6
+            self.work.spend(2 + words * words / 50)
+        return function(self, *arguments)
 
     def whole(self, value: Fraction, most: int) -> int:
         if value.denominator != 1 or value < 0:
@@ -132,8 +140,10 @@ class _Exact:
 
     def factorial(self, value: Fraction) -> Fraction:
         n = self.whole(value, 100_000)
-        if math.lgamma(n + 1) / math.log(10) > self.rules.max_digits:
+        digits = math.lgamma(n + 1) / math.log(10)
+        if digits > self.rules.max_digits:
             raise LimitHit(f"a number of more than {self.rules.max_digits} digits")
+        self.work.spend(2 + (digits / 20) ** 2 / 50)
         return Fraction(math.factorial(n))
 
     def double_factorial(self, value: Fraction) -> Fraction:
@@ -141,8 +151,13 @@ class _Exact:
 
     def binom(self, above: Fraction, below: Fraction) -> Fraction:
         n, k = self.whole(above, _HUGE), self.whole(below, _HUGE)
-        if min(k, n - k) > 3 * self.rules.max_digits:
+        if k > n:
+            return Fraction(0)
+        logarithm = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+        if logarithm / math.log(10) > self.rules.max_digits:
             raise LimitHit(f"a number of more than {self.rules.max_digits} digits")
+        words = logarithm / math.log(2) / 64
+        self.work.spend(2 + words * words / 20)
         return Fraction(math.comb(n, k))
 
     def mod(self, value: Fraction, modulus: Fraction) -> Fraction:
@@ -233,6 +248,12 @@ def integer_root(value: int, degree: int) -> int | None:
     return low if low**degree == value else None
 
 
+def _integer(value: Fraction) -> int:
+    if value.denominator != 1:
+        raise NotExact
+    return value.numerator
+
+
 _METHODS: dict[type, Callable[[_Exact, Any], Fraction]] = {
     Sum: _Exact.sum,
     Product: _Exact.product,
@@ -258,8 +279,8 @@ _CALLS: dict[str, Callable[..., Fraction]] = {
     "sign": lambda _, x: Fraction((x > 0) - (x < 0)),
     "max": lambda _, *xs: max(xs),
     "min": lambda _, *xs: min(xs),
-    "gcd": lambda _, *xs: Fraction(math.gcd(*map(int, xs))),
-    "lcm": lambda _, *xs: Fraction(math.lcm(*map(int, xs))),
+    "gcd": lambda _, *xs: Fraction(math.gcd(*map(_integer, xs))),
+    "lcm": lambda _, *xs: Fraction(math.lcm(*map(_integer, xs))),
 }
 
 

@@ -7,10 +7,12 @@ neither ever evaluates a text as code.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
 from grpo_reward_math.failures import LimitHit, Unreadable
+from grpo_reward_math.height import height_of
 from grpo_reward_math.numeric import Undefined, Values, context
 from grpo_reward_math.rules import Rules
 
@@ -20,9 +22,14 @@ _DIFFERENTIAL = re.compile(r"d\s*\\?[A-Za-z]")
 _TOWARDS = re.compile(r"\\to(?![A-Za-z])|\\rightarrow")
 _DIGITS = re.compile(r"\d+")
 _GROWS = re.compile(r"\^\s*\{[^{}]*\^|!")
+_SIGNS = re.compile(r"\\(?:i+nt|sum|prod)(?![A-Za-z])")
+_FUNCTION = re.compile(r"\\(?:sin|cos|tan|ln|log|exp|arctan|arcsin|sinh|cosh)(?![A-Za-z])|e\^")
+MAX_FUNCTIONS = 2
 MAX_CHARS = 200
 MAX_BRACKETS = 12
 MAX_NUMBER = 10_000
+MAX_DIGITS = 500
+DIGITS = 20
 
 
 def may_read(latex: str) -> bool:
@@ -70,6 +77,10 @@ def formula(latex: str) -> Any:
         raise LimitHit(f"a formula of more than {MAX_BRACKETS} brackets for sympy")
     if any(int(number) > MAX_NUMBER for number in _DIGITS.findall(latex)):
         raise LimitHit(f"a formula with numbers above {MAX_NUMBER} for sympy")
+    if len(_SIGNS.findall(latex)) > 1:
+        raise LimitHit("more than one integral, limit or sum in each other for sympy")
+    if "\\int" in latex and len(set(_FUNCTION.findall(latex))) > MAX_FUNCTIONS:
+        raise LimitHit(f"an integral over more than {MAX_FUNCTIONS} functions for sympy")
     if _GROWS.search(latex):
         raise LimitHit("a tower of powers or a factorial for sympy")
     from latex2sympy2_extended import latex2sympy
@@ -111,10 +122,14 @@ def same(first: str, second: str) -> bool:
 def equals_tree(found: Any, other: Any) -> bool:
     """Whether the sympy value `found` is that of a tree without free symbols."""
     try:
-        mine = Values(Rules(), 30, {}, complex_roots=True).of(other)
+        # More digits than any number in the tree has, so that a long decimal is not an integral.
+        digits = 2 * DIGITS + math.ceil(height_of(other, lambda _: None))
+        if digits > MAX_DIGITS:
+            raise LimitHit(f"a value of more than {MAX_DIGITS} digits beside one of sympy")
+        mine = Values(Rules(), digits, {}, complex_roots=True).of(other)
         ctx = context()
-        value = found.evalf(30)
+        value = found.evalf(digits)
         its = ctx.mpf(str(value)) if value.is_real else ctx.mpc(*map(str, value.as_real_imag()))
     except (Undefined, ValueError, TypeError, AttributeError):
         return False
-    return bool(abs(mine - its) <= ctx.mpf(10) ** -20 * max(abs(mine), abs(its), 1e-300))
+    return bool(abs(mine - its) <= ctx.mpf(10) ** (DIGITS - digits) * max(abs(mine), abs(its)))

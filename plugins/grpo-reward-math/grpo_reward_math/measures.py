@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from grpo_reward_math import tree, units
-from grpo_reward_math.equations import is_name
 from grpo_reward_math.reading import kind
 from grpo_reward_math.several import Several
 from grpo_reward_math.tree import Node
@@ -16,9 +15,9 @@ class Measures(Several):
     def quantities(self, a: Node, g: Node) -> Verdict:
         """Values with units or percent signs."""
         if isinstance(a, tree.Relation) and not isinstance(g, tree.Relation):
-            a = _right_side(a)
+            a = self.unnamed(a)
         if isinstance(g, tree.Relation) and not isinstance(a, tree.Relation):
-            g = _right_side(g)
+            g = self.unnamed(g)
         if isinstance(a, tree.Relation) and isinstance(g, tree.Relation):
             return self.different_units(a.terms[-1], g.terms[-1]) or self.structures(a, g)
         if isinstance(a, tree.Relation) or isinstance(g, tree.Relation):
@@ -65,11 +64,10 @@ class Measures(Several):
         based, other = (a, g) if isinstance(a, tree.Based) else (g, a)
         assert isinstance(based, tree.Based)
         if isinstance(other, tree.Relation):
-            return (
-                self.compare(_right_side(other), based)
-                if _right_side(other) is not other
-                else (Verdict(False, "a number in a base is no relation"))
-            )
+            value = self.unnamed(other)
+            if value is other:
+                return Verdict(False, "a number in a base is no relation")
+            return self.compare(value, based)
         if self.rules.base_optional and isinstance(other, tree.Number) and based.digits.isdigit():
             return Verdict(
                 other.value == int(based.digits), f"digits without the base {based.base}"
@@ -78,10 +76,7 @@ class Measures(Several):
 
     def ratios(self, a: Node, g: Node) -> Verdict:
         """Ratios and times of day."""
-        if isinstance(a, tree.Relation):
-            a = a.terms[-1]
-        if isinstance(g, tree.Relation):
-            g = g.terms[-1]
+        a, g = self.unnamed(a), self.unnamed(g)
         if not (isinstance(a, tree.Ratio) and isinstance(g, tree.Ratio)):
             return Verdict(False, "a ratio or time is not a plain value")
         if len(a.parts) != len(g.parts):
@@ -134,8 +129,3 @@ def _unit_piece(node: Node) -> str:
             return f"{name}^{power}"
         case _:
             return ""
-
-
-def _right_side(node: tree.Relation) -> Node:
-    simple = node.signs == ("=",) and is_name(node.terms[0])
-    return node.terms[1] if simple else node

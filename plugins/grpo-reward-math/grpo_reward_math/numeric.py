@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 import threading
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -27,6 +26,7 @@ from grpo_reward_math.tree import (
     Symbol,
     children,
 )
+from grpo_reward_math.work import Work
 
 DIGITS = 30
 GUARD = 15
@@ -37,6 +37,10 @@ _HUGE = 10**9
 
 class Undefined(Exception):
     """The tree has no value at this point, or none that numbers can find."""
+
+
+class TooLarge(LimitHit):
+    """A value at one point is too large to be computed; elsewhere it need not be."""
 
 
 _local = threading.local()
@@ -55,12 +59,19 @@ class Values:
     """Values of trees at one point and one precision."""
 
     def __init__(
-        self, rules: Rules, digits: int, point: Mapping[str, Fraction], *, complex_roots: bool
+        self,
+        rules: Rules,
+        digits: int,
+        point: Mapping[str, Fraction],
+        *,
+        complex_roots: bool,
+        work: Work | None = None,
     ) -> None:
         self.rules = rules
         self.ctx = context()
         self.ctx.dps = digits
         self.digits = digits
+        self.work = work or Work()
         self.terms_left = rules.max_terms
         self.complex_roots = complex_roots
         self.point = {name: self.number(value) for name, value in point.items()}
@@ -71,6 +82,7 @@ class Values:
         method = _METHODS.get(type(node))
         if method is None:
             raise Undefined
+        self.work.spend(3 + self.digits / 100)
         try:
             return method(self, node)
         except (ZeroDivisionError, ValueError, OverflowError, TypeError):
@@ -108,7 +120,7 @@ class Values:
         if ctx.isinf(base) or ctx.isinf(exponent):
             raise Undefined
         if abs(exponent) * (abs(ctx.log(abs(base))) + 1) > _LARGEST_LOG:
-            raise LimitHit("a value too large to compute")
+            raise TooLarge("a value too large to compute")
         if not self.complex_roots and isinstance(base, ctx.mpf) and base < 0:
             ratio = _ratio(node.exponent)
             if ratio is not None and ratio.denominator % 2 == 1 and ratio.denominator > 1:
@@ -139,12 +151,14 @@ class Values:
         function = _CALLS.get(node.name)
         if function is None:
             raise Undefined
+        cost = (self.digits / 20) ** 2 * (10 if node.name in _SLOW else 1)
+        self.work.spend(20 + cost)
         arguments = [self.of(argument) for argument in node.arguments]
         if node.name in _CIRCULAR and isinstance(node.arguments[0], Quantity):
             arguments[0] = arguments[0] * self.ctx.pi / 180
         for argument in arguments:
             if abs(argument) > 1e30 and not self.ctx.isinf(argument) and node.name in _STEEP:
-                raise LimitHit("a value too large to compute")
+                raise TooLarge("a value too large to compute")
         return function(self, *arguments)
 
     def determinant(self, node: Node) -> Any:
@@ -156,13 +170,13 @@ class Values:
     def factorial(self, value: Any) -> Any:
         """The gamma function, shifted."""
         if abs(value) > 10**5:
-            raise LimitHit("a factorial too large to compute")
+            raise TooLarge("a factorial too large to compute")
         return self.ctx.factorial(value)
 
     def binom(self, above: Any, below: Any) -> Any:
         """A binomial coefficient."""
         if abs(above) > 10**6 or abs(below) > 10**6:
-            raise LimitHit("a binomial too large to compute")
+            raise TooLarge("a binomial too large to compute")
         return self.ctx.binomial(above, below)
 
     def root(self, value: Any, index: Any) -> Any:
@@ -224,6 +238,7 @@ def _ratio(node: Node) -> Fraction | None:
             return None
 
 
+_SLOW = {"gamma", "factorial", "double_factorial", "binom"}
 _CIRCULAR = {"sin", "cos", "tan", "cot", "sec", "csc"}
 _STEEP = _CIRCULAR | {"sinh", "cosh", "tanh", "coth", "sech", "csch", "gamma"}
 _METHODS: dict[type, Callable[[Values, Any], Any]] = {
@@ -273,6 +288,7 @@ class Comparison:
     def __init__(self, first: Node, second: Node, rules: Rules) -> None:
         self.pair = (first, second)
         self.rules = rules
+        self.work = Work()
         height = height_of(first, self.size) + height_of(second, self.size)
         if height > _MOST_DIGITS:
             raise LimitHit("numbers too large or too small beside a value that is not rational")
@@ -294,7 +310,7 @@ class Comparison:
 
     def values(self, digits: int, point: Mapping[str, Fraction]) -> tuple[Any, Any]:
         """Both values at `point`; raises Undefined unless both are real (or i is at hand)."""
-        values = Values(self.rules, digits, point, complex_roots=self.complex_roots)
+        values = Values(self.rules, digits, point, complex_roots=self.complex_roots, work=self.work)
         found = tuple(values.of(node) for node in self.pair)
         ctx = values.ctx
         if any(ctx.isnan(value) for value in found):
@@ -314,65 +330,52 @@ class Comparison:
 
     def equal(self, point: Mapping[str, Fraction]) -> bool:
         """Whether both have one value at `point`; raises Undefined where one has none."""
-        near = self.distance(self.low, point)
-        if near is None:
-            return True
+        return self.settled(self.distance(self.low, point), lambda: self.distance(self.high, point))
+
+    def settled(self, near: tuple[Any, Any], far: Callable[[], tuple[Any, Any]]) -> bool:
+        """Whether a distance, beside its size, is rounding: it shrinks as the precision grows."""
         apart, size = near
         if apart > size * 1e-8 and size > 1e-8:
             return False
-        far = self.distance(self.high, point)
-        if far is None:
+        further, size = far()
+        if further == 0:
             return True
-        # A true difference stays as it is when the precision grows; rounding shrinks with it.
-        return bool(far[0] < apart * context().mpf(10) ** -GUARD) or bool(
-            far[0] < far[1] * context().mpf(10) ** (GUARD - self.high)
+        ctx = context()
+        return bool(further < apart * ctx.mpf(10) ** -GUARD) or bool(
+            further < size * ctx.mpf(10) ** (GUARD - self.high)
         )
 
-    def distance(self, digits: int, point: Mapping[str, Fraction]) -> tuple[Any, Any] | None:
-        """How far apart the values are and how large; None if they are the very same."""
+    def distance(self, digits: int, point: Mapping[str, Fraction]) -> tuple[Any, Any]:
+        """How far apart the values are and how large."""
         first, second = self.values(digits, point)
-        if first == second:
-            return None
         ctx = context()
+        if first == second:
+            return ctx.mpf(0), ctx.mpf(1)
         if ctx.isinf(first) or ctx.isinf(second):
             return ctx.mpf(1), ctx.mpf(1)
         return abs(first - second), max(abs(first), abs(second))
 
-    def ratio(self, point: Mapping[str, Fraction]) -> Any:
+    def ratio(self, digits: int, point: Mapping[str, Fraction]) -> Any:
         """The first value over the second at `point`; raises Undefined where there is none."""
-        first, second = self.values(self.low, point)
+        first, second = self.values(digits, point)
         if second == 0 or first == 0:
             raise Undefined
         return first / second
 
+    def equal_ratio(self, one: Mapping[str, Fraction], other: Mapping[str, Fraction]) -> bool:
+        """Whether the ratio of both is the same at two points; raises Undefined where none is."""
+
+        def distance(digits: int) -> tuple[Any, Any]:
+            first, second = self.ratio(digits, one), self.ratio(digits, other)
+            return abs(first - second), max(abs(first), abs(second))
+
+        return self.settled(distance(self.low), lambda: distance(self.high))
+
+    @property
+    def complex_type(self) -> type:
+        """What a value that is not real is an instance of."""
+        return context().mpc  # type: ignore[no-any-return]
+
 
 def _has_i(node: Node) -> bool:
     return (isinstance(node, Constant) and node.name == "i") or any(map(_has_i, children(node)))
-
-
-def points(names: frozenset[str], seed: str) -> list[dict[str, Fraction]]:
-    """Points to test symbols at: small and larger positive ones, mixed signs, then integers."""
-    draw = random.Random(seed)
-    found: list[dict[str, Fraction]] = []
-    ordered = sorted(names)
-
-    def between(low: float, high: float) -> Fraction:
-        return Fraction(round(draw.uniform(low, high) * 1009), 1009)
-
-    for low, high in ((0.1, 1), (1, 3)):
-        found.append({name: between(low, high) for name in ordered})
-    found.append({name: -between(0.1, 2) for name in ordered})
-    for first in (0, 1):
-        signs = ((-1) ** (first + index) for index in range(len(ordered)))
-        found.append({n: s * between(0.1, 3) for n, s in zip(ordered, signs, strict=True)})
-    for low, high in ((0.01, 1), (2, 6), (5, 30), (30, 300)):
-        found.append({name: between(low, high) for name in ordered})
-    for number in range(8):  # integers, even and odd in every combination
-        parities = (number >> index & 1 for index in range(len(ordered)))
-        found.append(
-            {
-                n: Fraction(2 * draw.randint(1, 4) + p)
-                for n, p in zip(ordered, parities, strict=True)
-            }
-        )
-    return found

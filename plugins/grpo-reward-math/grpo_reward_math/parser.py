@@ -19,6 +19,9 @@ def parse(text: str, rules: Rules) -> Node:
     """The tree of normal `text`; raises Unreadable where the grammar has no such answer."""
     parser = _Parser(tokens(text, rules), rules)
     node = parser.listing()
+    if parser.at("over"):
+        parser.take()
+        node = tree.quotient(node, parser.listing())
     if parser.token.kind != "end":
         raise Unreadable(f"{parser.token.text!r} was not expected")
     return node
@@ -79,6 +82,8 @@ class _Parser(Commands):
                 parts.append(self.additive())
             value = tree.Ratio(tuple(parts))
         unit = self.unit()
+        if not units.may_be(unit):
+            raise Unreadable(f"{unit!r} is no unit")
         if sign < 0:
             value = tree.negative(value)
         named = units.canonical(currency + " " + unit) if currency or unit else ""

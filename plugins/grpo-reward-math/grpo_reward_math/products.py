@@ -41,6 +41,12 @@ class Products(Atoms):
                 factors = [
                     tree.Call("congruence" if congruence else "mod", (left, self.signed_power()))
                 ]
+            elif self.at("(") and self.ahead().text in ("bmod", "pmod", "mod"):
+                self.take()
+                self.take()
+                left = tree.Product(tuple(factors)) if len(factors) > 1 else factors[0]
+                factors = [tree.Call("congruence", (left, self.additive()))]
+                self.expect(")")
             elif self.starts_condition():
                 break
             elif self.starts_factor():

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from grpo_reward_math import tree
+from grpo_reward_math.exact import exact
 from grpo_reward_math.failures import LimitHit, Unreadable
 from grpo_reward_math.normal import normal
 from grpo_reward_math.parser import parse
@@ -30,12 +31,25 @@ _WRAPPED_TEXT = re.compile(
 )
 # "The answer is" before the answer, as text in a formula.
 _LEADING_TEXT = re.compile(
-    r"\\(?:text(?:bf|rm|it)?|mathrm|mbox)\s*+\{[^{}\\$\d]{0,80}?\b(?:is|are|equals)\b"
-    r"(?: equal to)?\s*+:?\s*+\}(?:\s|~|\\[,;:! ])*+(?=\S)"
+    r"\\(?:text(?:bf|rm|it)?|mathrm|mbox)\s*+\{(?![^{}]*\b(?i:not?|wrong|incorrect|false|unsure|guess)\b)[^{}\\$\d]{0,80}?"
+    r"(?:\b(?:is|are|equals)\b(?: equal to)?\s*+:?|[A-Za-z]\s*+:)\s*+\}(?:\s|~|\\[,;:! ])*+(?=\S)"
 )
 _PLAIN_WORDS = re.compile(r"^[^\W\d_][\w\s.,:;'\"’()&/?!%-]*$")
 _ONLY_WORDS = re.compile(r"[^\W\d_]+(?:(?:\s+|['-])[^\W\d_]+)*")
 _WORD = re.compile(r"[^\W\d_]{2,}")
+# A value, and the same again in brackets.
+_AGAIN = re.compile(r"\\text\s?\{\s?\(([\w\s.%/\\-]{1,40})\)\s?\}$")
+_MOST_AGAIN = 60
+# What the grammar cannot read, equal to what it may: P(\text{heads}) = 1/2.
+_DEFINED = re.compile(
+    r"^(?P<name>(?!\s*[-+\d.])(?:[^=<>\\]|\\(?!(?:n?e|neq|l[et]q?|g[et]q?|leqslant|geqslant|approx|"
+    r"equiv|sim|simeq|in|notin|to|not)(?![A-Za-z])).)*?)=(?P<value>[^=].*)$",
+    re.DOTALL,
+)
+# Notation without a value of its own, which is compared as it is written.
+_NOTATION = re.compile(r"\\[A-Za-z]|\|")
+_UNFINISHED = re.compile(r"(?:[-+*/^_=<>,(&]|\\(?:cdot|times|pm|le|ge|frac|sqrt|in|to|\\))$")
+_LAYOUT = re.compile(r"\\(?:left|right|displaystyle|quad|qquad)(?![A-Za-z])|\\[,;:! ]|\s")
 _NUMBERS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
     "sixteen seventeen eighteen nineteen twenty"
@@ -47,6 +61,7 @@ _KINDS: dict[type, str] = {
     tree.Based: "number in a base", tree.Ratio: "ratio or time", tree.Letter: "option letter",
     tree.Text: "text", tree.SetOf: "set", tree.Listing: "list", tree.SetOperation: "union",
     tree.NamedSet: "set", tree.Matrix: "matrix", tree.Foreign: "formula for sympy",
+    tree.Verbatim: "text as it is written",
 }  # fmt: skip
 
 
@@ -116,11 +131,14 @@ def _read(plain: str, rules: Rules) -> Node:
     words = _words(plain)
     if words is not None:
         return words
+    again = _AGAIN.search(plain, max(0, len(plain) - _MOST_AGAIN))
+    if again is not None and 0 < again.start() < _MOST_AGAIN and "(" not in plain[: again.start()]:
+        return _said_twice(plain[: again.start()], again[1], rules)
     wrapped = _WRAPPED_TEXT.match(plain)
     try:
         return parse(wrapped[1] if wrapped else plain, rules)
     except Unreadable as problem:
-        return _otherwise(plain, problem)
+        return _otherwise(plain, rules, problem)
 
 
 def _letter(plain: str, rules: Rules) -> Node | None:
@@ -171,13 +189,34 @@ def _letters(words: list[str]) -> Node | None:
     """The product that a short word may also be: `ab`."""
     if len(words) != 1 or len(words[0]) > 4 or not words[0].isascii():
         return None
+    if len(words[0]) > 2 and words[0].isupper():  # HTT is not THT
+        return tree.Symbol(words[0])
     constants = ("e", "i")
     factors = (tree.Constant(c) if c in constants else tree.Symbol(c) for c in words[0])
     return tree.Product(tuple(factors))
 
 
-def _otherwise(plain: str, problem: Unreadable) -> Node:
-    """What the grammar does not know: words with digits and signs, or a formula for sympy."""
+def _said_twice(value: str, again: str, rules: Rules) -> Node:
+    """`0.5 (50%)` and `9 (nine)`; raises Unreadable where the second is another value."""
+    first, second = parse(value, rules), _read(again, rules)
+    number = exact(first, rules)
+    if number is None or number != exact(second, rules):
+        raise Unreadable(f"{again!r} in brackets is another value")
+    return first
+
+
+def _otherwise(plain: str, rules: Rules, problem: Unreadable) -> Node:
+    """What the grammar does not know: words with signs, a formula for sympy, or as it is."""
+    if defined := _DEFINED.match(plain):
+        try:
+            value = parse(defined["value"], rules)
+        except Unreadable:
+            pass
+        else:
+            name = tree.Text(" ".join(defined["name"].split()))
+            if isinstance(value, tree.Relation):
+                return tree.Relation((name, *value.terms), ("=", *value.signs))
+            return tree.Relation((name, value), ("=",))
     wrapped = _WRAPPED_TEXT.match(plain)
     body = wrapped[1].strip() if wrapped else plain
     if _PLAIN_WORDS.match(body) and _WORD.search(body):
@@ -186,4 +225,13 @@ def _otherwise(plain: str, problem: Unreadable) -> Node:
 
     if fallback.may_read(plain):
         return tree.Foreign(plain)
+    if _is_whole(plain):
+        return tree.Verbatim(_LAYOUT.sub("", plain))
     raise problem
+
+
+def _is_whole(plain: str) -> bool:
+    """Whether `plain` is a statement in a notation that the grammar lacks, not a piece of one."""
+    if not _NOTATION.search(plain) or _UNFINISHED.search(plain) or "|" == plain[-1]:
+        return False
+    return all(plain.count(a) == plain.count(b) for a, b in ("{}", "()", "[]", ("\\{", "\\}")))

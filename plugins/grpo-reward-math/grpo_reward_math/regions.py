@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -15,6 +16,7 @@ from grpo_reward_math.tree import Constant, Node
 _INFINITY = Constant("infinity")
 _MINUS_INFINITY = tree.negative(_INFINITY)
 _MOST_PIECES = 40
+_KEY_DIGITS = 40  # equal ends that are not rational agree in so many
 _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "!=": "!=", "=": "="}
 _WORDS_FOR_ALL = {
     "all real numbers", "all reals", "any real number", "all real number", "the real numbers",
@@ -55,10 +57,22 @@ def is_region(node: Node) -> bool:
     if isinstance(node, tree.Relation):
         return node.signs[0] != "="
     if isinstance(node, tree.Listing):
-        return all(map(is_region, node.items))
+        return any(map(is_region, node.items)) and all(
+            is_region(item) or (node.joiner == "or" and _is_point(item)) for item in node.items
+        )
     if isinstance(node, tree.Group):
         return len(node.items) == 2 and (node.opener, node.closer) in (("(", "]"), ("[", ")"))
     return False
+
+
+def _is_point(node: Node) -> bool:
+    """Whether `node` gives a variable one value."""
+    return (
+        isinstance(node, tree.Relation)
+        and node.signs == ("=",)
+        and isinstance(node.terms[0], tree.Symbol)
+        and not tree.symbols(node.terms[1])
+    )
 
 
 def region(node: Node, rules: Rules) -> Region | None:
@@ -76,7 +90,7 @@ def region(node: Node, rules: Rules) -> Region | None:
             if None in found:
                 return None
             return _joined([f for f in found if f], operation, rules)
-        case tree.Listing(items, joiner) if all(map(is_region, items)):
+        case tree.Listing(items, joiner) if is_region(node):
             found = [region(item, rules) for item in items]
             known = [f for f in found if f]
             if len(known) < len(found) or len({f.variable for f in known}) > 1:
@@ -93,6 +107,8 @@ def _relation(node: tree.Relation, rules: Rules) -> Region | None:
     if signs == ("in",) and isinstance(terms[0], tree.Symbol):
         inner = region(terms[1], rules)
         return None if inner is None else Region(inner.pieces, terms[0].name)
+    if _is_point(node) and isinstance(terms[0], tree.Symbol):
+        return Region((Piece(terms[1], terms[1], True, True),), terms[0].name)
     if len(terms) == 2:
         return _one_sided(terms[0], signs[0], terms[1], rules)
     if len(terms) == 3 and isinstance(terms[1], tree.Symbol):
@@ -191,16 +207,18 @@ def _check(size: int) -> None:
         raise LimitHit(f"more than {_MOST_PIECES} intervals")
 
 
-def _key(node: Node, rules: Rules) -> float:
-    """The value of an end; raises Undefined where it is no real number."""
+def _key(node: Node, rules: Rules) -> float | Fraction:
+    """The value of an end to many digits; raises Undefined where it is no real number."""
     value = exact(node, rules)
     if value is not None:
-        return float(value) if abs(value) < 10**300 else float("inf") * (1 if value > 0 else -1)
-    number = Values(rules, 30, {}, complex_roots=False).of(node)
-    try:
-        return float(number)
-    except TypeError:
-        raise Undefined from None
+        return value
+    values = Values(rules, 2 * _KEY_DIGITS, {}, complex_roots=False)
+    number = values.of(node)
+    if isinstance(number, values.ctx.mpc):
+        raise Undefined
+    if values.ctx.isinf(number):
+        return math.inf if number > 0 else -math.inf
+    return Fraction(values.ctx.nstr(number, _KEY_DIGITS))
 
 
 def _sorted(pieces: tuple[Piece, ...], variable: str, rules: Rules) -> Region | None:
@@ -216,7 +234,7 @@ def _sorted(pieces: tuple[Piece, ...], variable: str, rules: Rules) -> Region | 
     ]
     keyed.sort(key=lambda k: k[:3])
     merged: list[Piece] = []
-    end = float("-inf")
+    end: float | Fraction = -math.inf
     for low, _, high, piece in keyed:
         last = merged[-1] if merged else None
         if last is not None and (

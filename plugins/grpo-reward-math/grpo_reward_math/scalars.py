@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from fractions import Fraction
+
 from grpo_reward_math import tree
 from grpo_reward_math.exact import NotExact, exact, residue
-from grpo_reward_math.numeric import Comparison, Undefined, points
+from grpo_reward_math.numeric import Comparison, TooLarge, Undefined
+from grpo_reward_math.points import folds, near, points, steps
 from grpo_reward_math.primes import draws
 from grpo_reward_math.tree import Node
 from grpo_reward_math.verdict import Comparer, Verdict, same_numbers
 
-_ENOUGH = 4
+_ENOUGH = 5  # points for functions that are one formula everywhere
 # Letters that stand for integers where an expression rounds.
 _COUNTERS = frozenset("nmkjNMpqr")
 
@@ -36,28 +40,29 @@ class Scalars(Comparer):
     def functions(self, a: Node, g: Node, names: frozenset[str]) -> Verdict:
         """Two values with free symbols."""
         try:
-            for prime, point in draws(self.seed, tuple(sorted(names))):
-                if residue(a, point, prime) != residue(g, point, prime):
+            for prime, residues in draws(self.seed, tuple(sorted(names))):
+                if residue(a, residues, prime) != residue(g, residues, prime):
                     return Verdict(False, "different as rational functions")
             return Verdict(True, "equal as rational functions")
         except NotExact:
             pass
         comparison = Comparison(a, g, self.rules)
         tested = 0
-        found = points(names, ",".join(sorted(names)))
-        if names <= _COUNTERS and (_has_steps(a) or _has_steps(g)):
-            found = [p for p in found if all(v.denominator == 1 for v in p.values())]
-        for values in found:
+        enough = None if folds(a) or folds(g) else _ENOUGH
+        for point in self.points(a, g, names):
             try:
-                equal = comparison.equal(values)
+                equal = comparison.equal(point)
             except Undefined:
                 continue
+            except TooLarge:
+                if tested < _ENOUGH:
+                    raise
+                continue
             if not equal:
-                where = ", ".join(f"{n} = {float(v):.3g}" for n, v in sorted(values.items())[:3])
+                where = ", ".join(f"{n} = {float(v):.3g}" for n, v in sorted(point.items())[:3])
                 return Verdict(False, f"different at {where}")
             tested += 1
-            whole = all(value.denominator == 1 for value in values.values())
-            if tested > _ENOUGH and not whole:
+            if tested == enough:
                 break
         if tested >= 2:
             return Verdict(True, f"equal at {tested} points")
@@ -68,33 +73,39 @@ class Scalars(Comparer):
         names = tree.symbols(a) | tree.symbols(g)
         if not names:
             return Verdict(False, "an equation that always or never holds")
-        ratios = []
         comparison = Comparison(a, g, self.rules)
-        for point in points(names, repr((sorted(names), positive))):
+        first: Mapping[str, Fraction] | None = None
+        tested = 0
+        enough = None if folds(a) or folds(g) else _ENOUGH
+        for point in self.points(a, g, names):
             try:
-                ratios.append(comparison.ratio(point))
-            except (Undefined, NotExact):
+                if first is None:
+                    ratio = comparison.ratio(comparison.low, point)
+                    first = point
+                elif not comparison.equal_ratio(first, point):
+                    return Verdict(False, "no multiple of the other equation")
+                else:
+                    tested += 1
+            except Undefined:
                 continue
-            apart = abs(ratios[-1] - ratios[0])
-            if apart > abs(ratios[0]) * 1e-15:
-                return Verdict(False, "no multiple of the other equation")
-            if len(ratios) > _ENOUGH:
+            except TooLarge:
+                if tested < _ENOUGH:
+                    raise
+            if tested == enough:
                 break
-        if len(ratios) < 2:
+        if not tested:
             return Verdict(False, "an equation that always or never holds")
-        try:
-            if positive and ratios[0] < 0:
-                return Verdict(False, "the relation points the other way")
-        except TypeError:
+        if positive and isinstance(ratio, comparison.complex_type):
             return Verdict(False, "a complex factor turns no inequality")
+        if positive and ratio < 0:
+            return Verdict(False, "the relation points the other way")
         return Verdict(True, "equal up to a constant factor")
 
-
-def _has_steps(node: Node) -> bool:
-    steps = isinstance(node, tree.Call) and node.name in (
-        "floor",
-        "ceil",
-        "mod",
-        "double_factorial",
-    )
-    return steps or any(map(_has_steps, tree.children(node)))
+    def points(self, a: Node, g: Node, names: frozenset[str]) -> list[dict[str, Fraction]]:
+        """Where two functions are compared: more places where one may fold or step."""
+        found = points(names, ",".join(sorted(names)))
+        if folds(a) or folds(g):
+            found += near(names, (a, g))
+        if names <= _COUNTERS and (steps(a) or steps(g)):
+            return [p for p in found if all(v.denominator == 1 and v > 0 for v in p.values())]
+        return found

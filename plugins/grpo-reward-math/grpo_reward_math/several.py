@@ -84,7 +84,47 @@ def spread(node: Node) -> Node:
         return replace(node, items=tuple(items))
     if not _has_plus_minus(node):
         return node
+    if isinstance(node, tree.Sum):
+        free = [i for i, t in enumerate(node.terms) if isinstance(t, tree.PlusMinus) and t.sign > 0]
+        if len(free) == 2 and not any(
+            isinstance(t, tree.PlusMinus) and t.sign < 0 for t in node.terms
+        ):
+            return _independent(node, free[0])  # 2 \\pm a \\pm b: four values
     return tree.Listing((_signed(node, 1), _signed(node, -1)), "or")
+
+
+def _independent(node: tree.Sum, place: int) -> Node:
+    """`node` with both signs of one term, and for each those of the others."""
+    found: list[Node] = []
+    for sign in (1, -1):
+        chosen = _signed(node.terms[place], sign)
+        rest = spread(tree.Sum((*node.terms[:place], chosen, *node.terms[place + 1 :])))
+        found.extend(rest.items if isinstance(rest, tree.Listing) else (rest,))
+    return tree.Listing(tuple(found), "or")
+
+
+def unquantified(node: Node, other: Node) -> Node:
+    r"""`k\pi, k \in Z` without what it says of k, if `other` says nothing of the kind."""
+    if not isinstance(node, tree.Listing) or isinstance(other, tree.Relation):
+        return node
+    if isinstance(other, tree.Listing) and any(map(_is_quantifier, other.items)):
+        return node
+    rest = [item for item in node.items if not _is_quantifier(item)]
+    used = frozenset().union(*map(tree.symbols, rest)) if rest else frozenset()
+    dropped = [item for item in node.items if _is_quantifier(item)]
+    if not rest or not dropped or not all(tree.symbols(item) <= used for item in dropped):
+        return node
+    return rest[0] if len(rest) == 1 else tree.Listing(tuple(rest), node.joiner)
+
+
+def _is_quantifier(node: Node) -> bool:
+    return (
+        isinstance(node, tree.Relation)
+        and node.signs == ("in",)
+        and isinstance(node.terms[0], tree.Symbol)
+        and isinstance(node.terms[1], tree.NamedSet)
+        and node.terms[1].name[0] == "Z"
+    )
 
 
 def _has_plus_minus(node: Node) -> bool:

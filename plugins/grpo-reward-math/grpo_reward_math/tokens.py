@@ -64,9 +64,14 @@ _DROPPED = {
     "left", "right", "big", "Big", "bigg", "Bigg", "bigl", "bigr", "Bigl", "Bigr", "biggl", "biggr",
     "Biggl", "Biggr", "middle", "displaystyle", "textstyle", "scriptstyle", "limits", "nolimits",
     "mathbf", "boldsymbol", "bm", "pmb", "boxed", "fbox", "mathop", "mathord", "strut", "bf", "it",
-    "vec", "overrightarrow", "hline", "phantom", "ensuremath", "underline", "mathstrut", "bigm",
+    "vec", "overrightarrow", "hline", "ensuremath", "underline", "mathstrut", "bigm",
     "tt", "sf", "cal", "null", "relax", "noindent", "centering", "small", "large", "Large", "hat",
     "widehat", "tilde", "mathbin", "mathrel", "nobreak", "kern", "allowbreak",
+}  # fmt: skip
+# Commands whose argument does not show, or is no part of the value.
+_SKIPPED = {
+    "color", "textcolor", "label", "tag", "tag*", "vspace", "ref", "phantom", "hphantom",
+    "vphantom",
 }  # fmt: skip
 _RENAMED = {
     "dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "sfrac": "frac", "nicefrac": "frac",
@@ -92,7 +97,7 @@ FUNCTIONS = {
     "asinh": "asinh", "acosh": "acosh", "atanh": "atanh", "arsinh": "asinh", "artanh": "atanh",
     "ln": "ln", "log": "log", "lg": "lg", "exp": "exp", "max": "max", "min": "min", "gcd": "gcd",
     "lcm": "lcm", "det": "det", "Re": "re", "Im": "im", "abs": "abs", "floor": "floor",
-    "ceil": "ceil", "sgn": "sign", "sign": "sign", "Gamma": "gamma", "arg": "arg",
+    "ceil": "ceil", "cis": "cis", "sgn": "sign", "sign": "sign", "Gamma": "gamma", "arg": "arg",
 }  # fmt: skip
 GREEK = frozenset(
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi rho sigma tau "
@@ -113,7 +118,13 @@ _WORD_COMMANDS = (
 )  # fmt: skip
 _PREFIXES = tuple(sorted(("sin", "cos", "tan", "cot", "sec", "csc", "ln", "log", "sqrt", "pi")))
 _SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9}
-_SCALES["trillion"] = 10**12
+_SCALES |= {"trillion": 10**12, "lakh": 10**5, "crore": 10**7, "dozen": 12}
+_LONGEST_NAME = 8
+_BEFORE_CONDITIONS = {"if", "when", "for", "where", "as", "for all", "with"}
+_SIGNS_IN_WORDS = {"minus": "-", "negative": "-", "rs": "₹", "rs.": "₹", "inr": "₹", "usd": "$"}
+# Countries before the sign of a currency.
+_COUNTRIES = {"US", "USD", "CA", "AU", "NZ", "HK", "A", "C"}
+_DOLLAR_AHEAD = re.compile(r"\s*\\?\$\s*\d")
 _ORDINALS = {"st", "nd", "rd", "th"}
 _OHMS = re.compile(r"(?:[kMGmnp]|\\mu)?\s*\\Omega")
 # What follows a prefix of a unit: `k` in `\text{k}\Omega`, `\mu` in `\mu\text{m}`.
@@ -170,6 +181,14 @@ class _Scan:
         return last.kind in ("num", "based") or (
             last.kind in ("op", "cmd") and last.text in _VALUE_ENDS | {"pi", "\\}", "rangle"}
         )
+
+    def starts_term(self) -> bool:
+        """Whether nothing stands before, or only a sign that a value follows."""
+        return not self.found or self.found[-1].text in ("=", "(", ",", "[", "\\{")
+
+    def spaced_after_value(self) -> bool:
+        """Whether a blank and before it a value stand here: where a unit may follow."""
+        return self.spaced and self.after_value()
 
     def run(self, start: int, end: int) -> None:
         while start < end:
@@ -249,7 +268,7 @@ class _Scan:
             if name in ("left", "right", "middle") and self.text[after : after + 1] == ".":
                 after += 1
             return after
-        if name in ("color", "textcolor", "label", "tag", "tag*", "vspace", "ref"):
+        if name in _SKIPPED:
             return _skip_group(self.text, after)
         name = _RENAMED.get(name, name)
         if name == "Omega" and self.is_last_unit(after):
@@ -269,8 +288,6 @@ class _Scan:
         elif name in ("rangle", "rfloor", "rceil"):
             self.depth -= 1
             self.add("cmd", name, start)
-        elif name == "tag":
-            pass
         elif name == "i" or name == "j":
             self.add("sym", name, start)
         else:
@@ -303,6 +320,16 @@ class _Scan:
         elif stripped in ("e", "i", "d") and name in ("mathrm", "rm", "operatorname", "text"):
             self.add("sym", stripped, after)
         elif stripped in _PREFIXES_OF_UNITS and _UNIT_AHEAD.match(self.text, last + 1):
+            self.add("text", stripped, after)
+        elif stripped in ("pi", "percent") and self.after_value():
+            self.word(stripped, after)
+        elif stripped == "mod":
+            self.add("cmd", "bmod", after)
+        elif stripped.lower() in _SIGNS_IN_WORDS and self.starts_term():
+            self.add("op", _SIGNS_IN_WORDS[stripped.lower()], after)
+        elif stripped in _COUNTRIES and _DOLLAR_AHEAD.match(self.text, last + 1):
+            return last + 1
+        elif stripped == "min" and self.after_value() and self.text[last + 1 : last + 2] != "(":
             self.add("text", stripped, after)
         elif stripped in FUNCTIONS and name != "textbf":
             self.add("cmd", stripped, after)
@@ -338,6 +365,8 @@ class _Scan:
         last = self.found[-1] if self.found else None
         if lowered in ("and", "or"):
             self.add("sep", lowered, start)
+        elif word in _COUNTRIES and _DOLLAR_AHEAD.match(self.text, start + len(word)):
+            return
         elif lowered in _ORDINALS and last and last.kind == "num" and not self.spaced:
             return
         elif lowered in _ORDINALS and last and last.text == "{":
@@ -357,7 +386,9 @@ class _Scan:
             self.add("text", word, start)
         elif word in GREEK:
             self.add("cmd", word, start)
-        elif len(word) <= 3 and not (self.spaced and self.after_value() and word not in _KNOWN):
+        elif 2 < len(word) <= _LONGEST_NAME and word.isupper() and not self.spaced_after_value():
+            self.add("sym", word, start)  # HTT: in this order, no product
+        elif len(word) <= 3 and not (self.spaced_after_value() and word not in _KNOWN):
             for offset, letter in enumerate(word):
                 self.letter(letter, start + offset)
         else:
@@ -384,7 +415,7 @@ class _Scan:
     def is_unit(self, letter: str, start: int) -> bool:
         """Whether a letter after a blank is a unit: in `6 m` and `8 m/s`, not in `6m`."""
         if self.found and self.found[-1].kind == "text":
-            return True
+            return self.found[-1].text.lower() not in _BEFORE_CONDITIONS
         rest = self.text[start:]
         plain = len(self.found) == 1 or "/" in rest
         known = plain and letter in _LONE_UNITS and self.after_value()
@@ -412,7 +443,30 @@ class _Scan:
         return self.text[start + 1 : start + 2].isdigit() and self.text.count("$") == 1
 
 
-_KNOWN = frozenset({"ab", "bc", "ac", "xy", "xz", "yz", "abc", "xyz", "mn", "nm", "rs", "rh"})
+_KNOWN = frozenset(
+    {
+        "ab",
+        "bc",
+        "ac",
+        "xy",
+        "xz",
+        "yz",
+        "abc",
+        "xyz",
+        "mn",
+        "nm",
+        "rs",
+        "rh",
+        "bh",
+        "lw",
+        "wh",
+        "lh",
+        "rt",
+        "vt",
+        "kx",
+        "mv",
+    }
+)
 
 
 def _counted(match: re.Match[str]) -> str:

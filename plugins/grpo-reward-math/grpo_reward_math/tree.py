@@ -189,6 +189,13 @@ class Foreign(Node):
     latex: str
 
 
+@dataclass(frozen=True, slots=True)
+class Verbatim(Node):
+    """LaTeX that is only the same as itself: a notation without a value that the grammar knows."""
+
+    latex: str
+
+
 MINUS_ONE = Number(Fraction(-1))
 
 

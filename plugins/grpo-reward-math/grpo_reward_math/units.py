@@ -21,14 +21,40 @@ _TABLE = {
     "$": "dollar usd buck", "€": "euro eur", "£": "gbp", "¥": "yen yuan",
     "cent": "¢ penny pennies", "rupee": "₹ rs", "unit": "", "person": "people", "child": "children",
     "man": "men", "woman": "women", "mouse": "mice", "hectare": "ha", "acre": "", "way": "",
-    "am": "a.m. a.m", "pm": "p.m. p.m", "mph": "", "kph": "kmph", "dozen": "",
+    "am": "a.m. a.m", "pm": "p.m. p.m", "mph": "", "kph": "kmph",
 }  # fmt: skip
 _SQUARED = {"square", "sq", "squared"}
 _CUBED = {"cubic", "cu", "cubed"}
+_SQUARED_BEHIND = {"squared", "cubed"}
+_SIGNS_BEHIND = {"negative", "positive"}
 _COMPOUND = {"mph": "mi*h^-1", "kph": "km*h^-1", "cc": "cm^3"}
 # Words that say nothing about the unit.
 _FILLER = {"of", "a", "an", "the", "in", "total", "each", "per", "and", "approximately", "about"}
 _FILLER |= {"exactly", "only", "away", "left", "more", "long", "old", "altogether", "remaining"}
+
+_MOST_WORDS = 6
+_WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|['’-])*+")
+_DIGIT_OF_ITS_OWN = re.compile(r"(?<![\^{\w-])\d")
+# Words that never stand in the name of a thing or a unit.
+_NO_UNITS = frozenset(
+    "is are was were be been being isn't aren't wasn't not no nor never none neither nope "
+    "or but and/or if unless though although however yet because since while whereas than then "
+    "could can cannot can't may might must should would will won't does doesn't did didn't "
+    "don't "
+    "wrong incorrect incorrectly false true correct invalid impossible undefined mistaken "
+    "mistake error guess guessed unsure unknown maybe perhaps possibly probably likely unlikely "
+    "plausible almost nearly plus minus multiplied divided added subtracted modulo "
+    "mod factorial base root power exponent pi half halves third thirds "
+    "fourths fifths sixths sevenths eighths ninths tenths hundredth hundredths thousandth "
+    "thousandths millionths zero two three four five six seven eight nine ten eleven twelve "
+    "thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty "
+    "seventy eighty ninety hundred hundreds thousand thousands million millions billion billions "
+    "trillion lakh lakhs crore crores dozens twice thrice double doubled triple tripled "
+    "below above under over beyond less fewer greater bigger smaller except "
+    "excluding besides without instead rather otherwise infinity infinite remainder choose "
+    "unlike versus vs e.g i.e i we you he she they this that these those what which".split()
+)
+_NO_UNIT = re.compile(r"(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)[a-z-]*")
 
 
 def _names() -> dict[str, str]:
@@ -77,6 +103,19 @@ def _singular(word: str) -> str:
     if word.endswith(("ches", "shes", "sses", "xes")):
         return word[:-2]
     return word[:-1] if word.endswith("s") and not word.endswith("ss") and len(word) > 2 else word
+
+
+def may_be(text: str) -> bool:
+    """Whether the words of `text` may say what was counted or measured: 8 red apples.
+
+    Words that say something about the value itself (8 is wrong, 8 or nine, 8 cubed) may not.
+    """
+    words = [word.strip("'’-").lower() for word in _WORD.findall(text)]
+    if len(words) > _MOST_WORDS or _DIGIT_OF_ITS_OWN.search(text):
+        return False
+    if words and (words[0] in _SQUARED_BEHIND or words[-1] in _SIGNS_BEHIND):
+        return False
+    return not any(word in _NO_UNITS or _NO_UNIT.fullmatch(word) for word in words)
 
 
 def canonical(text: str) -> str:

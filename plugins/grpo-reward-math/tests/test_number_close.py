@@ -71,3 +71,8 @@ def test_a_gold_that_is_no_number() -> None:
 def test_a_tolerance_outside_of_its_bounds_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="olerance must be from 0 to"):
         NumberClose(**options)
+
+
+@pytest.mark.parametrize("answer", ["3=8", r"3\approx 8", r"\pi=8", r"8\text{ is wrong}", "x=3=8"])
+def test_chain_that_does_not_hold_is_no_number(answer: str) -> None:
+    assert NumberClose()(Completion(rf"\boxed{{{answer}}}"), "8").value == 0.0

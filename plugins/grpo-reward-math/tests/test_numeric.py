@@ -4,8 +4,9 @@ import threading
 
 import pytest
 from grpo_reward_math.failures import LimitHit
-from grpo_reward_math.numeric import Comparison, Undefined, context, points
+from grpo_reward_math.numeric import Comparison, Undefined, context
 from grpo_reward_math.parser import parse
+from grpo_reward_math.points import points
 from grpo_reward_math.rules import Rules
 
 RULES = Rules()
