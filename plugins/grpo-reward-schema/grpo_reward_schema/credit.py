@@ -16,12 +16,13 @@ A place of the value is judged once by each node, and the nodes that are judged 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from grpo_reward_schema.assertions import Leaf, leaves_of
-from grpo_reward_schema.choices import Branches
-from grpo_reward_schema.drafts import REF_STANDS_ALONE, additional
+from grpo_reward_schema.choices import Branches, union
+from grpo_reward_schema.drafts import LATEST, REF_STANDS_ALONE, additional
 from grpo_reward_schema.leaves import shown
 from grpo_reward_schema.patterns import matcher_of
 from grpo_reward_schema.reference import in_subresource
@@ -56,11 +57,9 @@ class Node:
         self._named = tuple(
             dict.fromkeys(n for p in self._parts for n in p.schema.get("properties", ()))
         )
-        self._least_items = max((_least_items(p.schema) for p in self._parts), default=0)
-        least_members = (p.schema.get("minProperties", 0) for p in self._parts)
-        self._least_members = max(least_members, default=0)
         self._n_patterns = sum(len(p.schema.get("patternProperties", ())) for p in self._parts)
-        self._n_prefix = max((len(_prefix(p.schema)) for p in self._parts), default=0)
+        prefixes = (tree.prefix(p.schema) for p in self._parts)
+        self._n_prefix = max(map(len, prefixes), default=0)
         n_looked_at = len(self._required) + len(self._leaves) + len(self._named) + self._n_prefix
         self._steps = 2 + n_looked_at
         self._weight: int | None = None
@@ -159,7 +158,7 @@ class Node:
     def _item(self, index: int) -> Node:
         places = []
         for part in self._parts:
-            prefix = _prefix(part.schema)
+            prefix = self._tree.prefix(part.schema)
             if index < len(prefix):
                 places.append(self._tree.inner(part, prefix[index]))
             elif (rest := _rest(part.schema)) is not None:
@@ -169,9 +168,17 @@ class Node:
     @functools.cached_property
     def looks_at(self) -> frozenset[str] | None:
         """Names of the members that it says something about; None if it is about more."""
-        is_about_more = self._leaves or self._branches or self._closed or self._map_places()
-        has_items = self._n_prefix or self._item(0).says_something
-        return None if is_about_more or has_items else frozenset((*self._named, *self._required))
+        is_about_more = self._leaves or self._closed or self._map_places()
+        if is_about_more or self._n_prefix or self._item(0).says_something:
+            return None
+        return union(
+            [frozenset((*self._named, *self._required)), *(b.looks_at for b in self._branches)]
+        )
+
+    @functools.cached_property
+    def decided_by(self) -> frozenset[str] | None:
+        """Names of the members that an `if` looks at; None if one looks at more."""
+        return union(b.decided_by for b in self._branches)
 
     def judge(self, value: Any, work: Work) -> Found:
         """What the schemas make of a value."""
@@ -186,12 +193,12 @@ class Node:
     def _judge(self, value: Any, work: Work) -> Found:
         work.spend(self._steps)
         if self._is_false:
-            return Found(0.0, False, False, ("", "nothing is allowed here"))
+            return Found(0.0, False, False, 0.0, ("", "nothing is allowed here"))
         for names in self.types:
             if not self._tree.has_type(value, names):
                 work.spend(STEPS_OF_FAULT)
                 fault = f"expected {' or '.join(names)}, got {shown(value)}"
-                return Found(0.0, False, True, ("", fault))
+                return Found(0.0, False, True, math.inf, ("", fault))
         tally = Tally(len(self.types))
         if isinstance(value, dict):
             self._judge_object(value, tally, work)
@@ -204,14 +211,16 @@ class Node:
         absent = [name for name in self._required if name not in value]
         tally.add(len(self._required), len(self._required) - len(absent))
         if absent:
-            tally.missing = True
+            tally.lack(len(absent))
             tally.blame("", f"no {absent[0]!r}, which is required")
         for name in self._named:
+            node = self._member(name)
             if name in value:
-                node = self._member(name)
                 tally.add(node.weight, node.weight * tally.of(node.judge(value[name], work), name))
             elif name in absent:
-                tally.add(self._member(name).weight, 0)
+                tally.add(node.weight, 0)
+            else:
+                tally.leave_out(node.weight)
         if not self._map_weight:
             return
         lacks = 0.0
@@ -221,9 +230,7 @@ class Node:
                 node = self._member(name)
                 if node.says_something:
                     lacks += 1 - tally.of(node.judge(member, work), name)
-        # It rises where a wrong member goes, so it is paid once all that is required is there.
-        share = 0 if absent else worth(lacks) * _filled(len(value), self._least_members)
-        tally.add(self._map_weight, self._map_weight * share)
+        tally.add_pool(self._map_weight, lacks)
 
     def _judge_array(self, value: Sequence[Any], tally: Tally, work: Work) -> None:
         n = self._n_prefix
@@ -231,15 +238,14 @@ class Node:
             node = self._item(i)
             if i < len(value):
                 share = tally.of(node.judge(value[i], work), str(i))
+                tally.add(node.weight, node.weight * share)
             else:
-                share = float(i >= self._least_items)
-            tally.add(node.weight, node.weight * share)
+                tally.spare(node.weight)
         rest = self._item(n)
         if rest.says_something:
             items = enumerate(value[n:], n)
             lacks = sum(1 - tally.of(rest.judge(item, work), str(i)) for i, item in items)
-            share = worth(lacks) * _filled(len(value) - n, self._least_items - n)
-            tally.add(rest.weight, rest.weight * share)
+            tally.add_pool(rest.weight, lacks)
 
     def _judge_whole(self, value: Any, tally: Tally, work: Work) -> None:
         is_container = isinstance(value, dict | list)
@@ -247,23 +253,37 @@ class Node:
             if not leaf.applies_to(value):
                 continue
             fault = leaf.check(value)
-            is_paid = not fault and (leaf.is_safe or not is_container or not tally.missing)
-            tally.add(1, is_paid)
+            if leaf.is_safe or not is_container:
+                tally.add(1, not fault)
+            else:
+                tally.add_if_whole(1, not fault)
             if fault:
                 work.spend(STEPS_OF_FAULT)
+                tally.lack(leaf.asks_for(value))
                 tally.blame("", fault)
         if isinstance(value, dict):
             for schema in self._closed:
                 work.spend(len(value) * (1 + self._n_patterns))
                 extra = additional(value, schema)
-                tally.add(1, 0 if tally.missing else worth(len(extra)))
+                tally.add_if_whole(1, worth(len(extra)))
                 if extra:
                     tally.blame("/" + escaped(extra[0]), "is not allowed here")
-        for branch in self._branches:
-            share, fault_ = branch.judge(value, tally, work)
-            tally.add(branch.weight, 0 if tally.missing else branch.weight * share)
-            if fault_:
-                tally.blame(*fault_)
+        self._judge_branches(value, tally, work)
+
+    def _judge_branches(self, value: Any, tally: Tally, work: Work) -> None:
+        is_missing, is_wrong, wrong = tally.missing, tally.fault is not None, set(tally.wrong)
+        all_found = [branches.judge(value, work) for branches in self._branches]
+        n_missing = sum(found.missing for found in all_found)
+        for branches, found in zip(self._branches, all_found, strict=True):
+            names = branches.decided_by
+            # A wrong member would choose the branch that asks for less.
+            is_open = is_wrong if names is None else bool(names & wrong)
+            is_paid = not (is_open or is_missing or n_missing > found.missing)
+            tally.add(branches.weight, branches.weight * found.share if is_paid else 0)
+            tally.missing |= found.missing
+            tally.lack(found.absent)
+            if found.fault:
+                tally.blame(*found.fault)
 
 
 class Tree:
@@ -298,6 +318,13 @@ class Tree:
         """True if a value has one of the types."""
         return any(self._validator.is_type(value, name) for name in names)
 
+    def prefix(self, schema: Mapping[str, Any]) -> Sequence[Any]:
+        """The schemas of the first items, under the keyword that the draft has for them."""
+        if self.draft == LATEST:
+            return schema.get("prefixItems", ())  # type: ignore[no-any-return]
+        items = schema.get("items")
+        return items if isinstance(items, list) else ()
+
     def leaves(self, part: _Place) -> list[Leaf]:
         """The leaf assertions of one schema, but for its types and required members."""
         validator = self._validator.evolve(schema=part.schema, _resolver=part.scope)
@@ -324,23 +351,6 @@ def _names(types: Any) -> list[str]:
     return [types] if isinstance(types, str) else list(types)
 
 
-def _prefix(schema: Mapping[str, Any]) -> Sequence[Any]:
-    if "prefixItems" in schema:
-        return schema["prefixItems"]  # type: ignore[no-any-return]
-    items = schema.get("items")
-    return items if isinstance(items, list) else ()
-
-
 def _rest(schema: Mapping[str, Any]) -> Any:
     items = schema.get("items")
     return schema.get("additionalItems") if isinstance(items, list) else items
-
-
-def _least_items(schema: Mapping[str, Any]) -> int:
-    has_one = "contains" in schema and schema.get("minContains", 1) > 0
-    return max(schema.get("minItems", 0), has_one)  # type: ignore[no-any-return]
-
-
-def _filled(n: int, least: int) -> float:
-    """The share of the parts asked for that are there at all."""
-    return min(1.0, max(n, 0) / least) if least > 0 else 1.0
