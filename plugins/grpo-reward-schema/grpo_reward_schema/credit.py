@@ -28,7 +28,7 @@ from grpo_reward_schema.patterns import matcher_of
 from grpo_reward_schema.reference import in_subresource
 from grpo_reward_schema.schema_check import escaped
 from grpo_reward_schema.tally import Found, Tally, worth
-from grpo_reward_schema.work import STEPS_OF_FAULT, Work
+from grpo_reward_schema.work import STEPS_OF_FAULT, Work, current, spend
 
 
 class _Place(NamedTuple):
@@ -38,11 +38,17 @@ class _Place(NamedTuple):
     scope: Any
 
 
+Kept = dict[tuple[int, ...], "Node"]
+# For a node that is made for the name of a member.
+_STEPS_OF_NODE = 80
+
+
 class Node:
     """All schemas that apply to one place of a value, whatever the value is."""
 
-    def __init__(self, places: Sequence[_Place], tree: Tree) -> None:
+    def __init__(self, places: Sequence[_Place], tree: Tree, kept: Kept | None = None) -> None:
         self._tree = tree
+        self._kept = kept
         self._parts: list[_Place] = []
         self._is_false = False
         self._flatten(places, set())
@@ -98,6 +104,8 @@ class Node:
             if is_ready:
                 node._weight = max(1, node._own_weight() + node._inner_weight())
             elif node._weight is None:
+                n_names = len(node._named) + node._n_prefix + 1
+                spend(n_names * (len(node._parts) + node._n_patterns) // 2)
                 node._weight = 1  # what a part that comes back here counts
                 todo.append((node, True))
                 todo += [(part, False) for part in reversed(node._weighed_parts())]
@@ -150,10 +158,17 @@ class Node:
             if not found and isinstance(schema.get("additionalProperties"), dict):
                 found.append(schema["additionalProperties"])
             places += [self._tree.inner(part, inner) for inner in found]
-        node = self._tree.node(places)
-        if name in self._named:  # others are the reply's, and there is no end to them
-            self._members[name] = node
-        return node
+        if name in self._named:
+            self._members[name] = node = self._tree.node(places, self._kept)
+            return node
+        # Others are the reply's, and there is no end to them: what is made for several schemas
+        # that happen to describe one lasts as long as the reply does.
+        kept = self._kept
+        if len(places) > 1 and kept is None and (work := current()) is not None:
+            kept = work.known("nodes", self._tree)
+            if kept is None:
+                work.keep("nodes", kept := {}, self._tree)
+        return self._tree.node(places, kept)
 
     def _item(self, index: int) -> Node:
         places = []
@@ -163,7 +178,7 @@ class Node:
                 places.append(self._tree.inner(part, prefix[index]))
             elif (rest := _rest(part.schema)) is not None:
                 places.append(self._tree.inner(part, rest))
-        return self._tree.node(places)
+        return self._tree.node(places, self._kept)
 
     @functools.cached_property
     def looks_at(self) -> frozenset[str] | None:
@@ -293,7 +308,7 @@ class Tree:
         self.draft = draft
         self._validator = validator
         self._formats = assert_formats
-        self._nodes: dict[tuple[int, ...], Node] = {}
+        self._nodes: Kept = {}
         self.root = self.node([_Place(validator.schema, resolver)])
 
     def judge(self, value: Any, work: Work) -> Found:
@@ -302,13 +317,22 @@ class Tree:
         self.root.weigh()
         return self.root.judge(value, work)
 
-    def node(self, places: Sequence[_Place]) -> Node:
-        """The node of these schemas; the same one each time."""
+    def node(self, places: Sequence[_Place], kept: Kept | None = None) -> Node:
+        """The node of these schemas; the same one each time.
+
+        Args:
+            places: The schemas.
+            kept: Where it is kept, if it is not to be for ever.
+        """
         key = tuple(id(p.schema) for p in places)
-        if key not in self._nodes:
+        if key in self._nodes:
+            return self._nodes[key]
+        nodes = self._nodes if kept is None or len(places) < 2 else kept
+        if key not in nodes:
+            spend(_STEPS_OF_NODE if nodes is kept else 0)
             # The node keeps the schemas, so that their ids stay theirs.
-            self._nodes[key] = Node(places, self)
-        return self._nodes[key]
+            nodes[key] = Node(places, self, None if nodes is self._nodes else kept)
+        return nodes[key]
 
     def inner(self, place: _Place, schema: Any) -> _Place:
         """A schema inside another one."""
