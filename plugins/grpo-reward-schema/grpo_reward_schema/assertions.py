@@ -41,9 +41,7 @@ _WHOLE = (
 # Leaves that deleting a member of an object cannot satisfy, there or further up.
 _SAFE = frozenset({"minProperties", "minItems", "maxItems"})
 # Leaves that may not hold because a part is not there.
-_MAY_ASK = frozenset(
-    {"not", "enum", "const", "dependentSchemas", "dependencies", "$dynamicRef", "$recursiveRef"}
-)
+_MAY_ASK = frozenset({"dependentSchemas", "dependencies", "$dynamicRef", "$recursiveRef"})
 
 Check = Callable[[Any], str]
 
@@ -122,8 +120,21 @@ def _asks_for(validator: Any, keyword: str, wanted: Any) -> Callable[[Any], floa
         return lambda value: float(
             len({n for key, names in wanted.items() if key in value for n in names} - value.keys())
         )
+    if keyword in ("enum", "const"):
+        allowed = wanted if keyword == "enum" else [wanted]
+        return lambda value: min((_n_absent(one, value) for one in allowed), default=0.0)
     n_parts = math.inf if keyword in _MAY_ASK else 0.0
     return lambda value: n_parts if isinstance(value, dict | list) else 0.0
+
+
+def _n_absent(wanted: Any, value: Any) -> float:
+    """How many members or items one value has to get to have as many as another one."""
+    spend(1)
+    if isinstance(wanted, dict) and isinstance(value, dict):
+        return float(len(wanted.keys() - value.keys()))
+    if isinstance(wanted, list) and isinstance(value, list):
+        return float(max(0, len(wanted) - len(value)))
+    return 0.0
 
 
 def _format(wanted: Any, draft: str) -> Check | None:

@@ -214,7 +214,7 @@ def unfolded_size(schema: Any, scope: Any, draft: str) -> int:
     row names the next one twice it takes twice as long with each.
     """
     known: dict[int, int] = {}
-    anchors: dict[tuple[str, str], Any] = {}
+    named: dict[str, Any] = {}
     todo: list[tuple[Any, Any, list[Any] | None]] = [(schema, scope, None)]
     while todo:
         one, scope, parts = todo.pop()
@@ -223,9 +223,9 @@ def unfolded_size(schema: Any, scope: Any, draft: str) -> int:
             known[id(one)] = own + sum(known.get(id(part), 1) for part in parts)
         elif isinstance(one, dict) and id(one) not in known:
             known[id(one)] = 1  # where it leads back
-            for name in (one[key] for key in ("$anchor", "$dynamicAnchor") if key in one):
-                if anchors.setdefault((scope._base_uri, name), one) is not one:
-                    raise ValueError(f"/: the anchor {name!r} is there twice; rename one")
+            for name in names_of(one, scope, draft):
+                if named.setdefault(name, one) is not one:
+                    raise ValueError(f"/: two schemas have the name {name!r}; rename one")
             inner = [
                 (part, in_subresource(scope, part, draft), None) for part in _inner(one, draft)
             ]
@@ -237,14 +237,26 @@ def unfolded_size(schema: Any, scope: Any, draft: str) -> int:
     return known.get(id(schema), 1)
 
 
-def _inner(schema: Mapping[str, Any], draft: str) -> list[Any]:
-    from referencing.jsonschema import specification_with
+def names_of(schema: Mapping[str, Any], scope: Any, draft: str) -> list[str]:
+    """What a reference may call a schema: its URI and its anchors."""
+    names = [f"{scope._base_uri}#{anchor.name}" for anchor in _of(draft).anchors_in(schema)]
+    own = schema.get("id" if draft.endswith("04/schema") else "$id", "")
+    if isinstance(own, str) and own and not own.startswith("#"):
+        names.append(scope._base_uri)
+    return names
 
-    specification: Any = specification_with(draft + ("#" if "draft-0" in draft else ""))
-    inner = list(specification.subresources_of(schema))
+
+def _inner(schema: Mapping[str, Any], draft: str) -> list[Any]:
+    inner = list(_of(draft).subresources_of(schema))
     if draft not in REF_STANDS_ALONE:  # both packages go on reading it
         inner += schema.get("dependencies", {}).values()
     return inner
+
+
+def _of(draft: str) -> Any:
+    from referencing.jsonschema import specification_with
+
+    return specification_with(draft + ("#" if "draft-0" in draft else ""))
 
 
 @functools.lru_cache(maxsize=256)

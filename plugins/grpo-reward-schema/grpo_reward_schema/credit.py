@@ -293,7 +293,9 @@ class Node:
             names = branches.decided_by
             # A wrong member would choose the branch that asks for less.
             is_open = is_wrong if names is None else bool(names & wrong)
-            is_paid = not (is_open or is_missing or n_missing > found.missing)
+            # What it asks for may be described beside it, and be wrong there before it is deleted.
+            is_absent = found.absent and (self._named or self._map_weight)
+            is_paid = not (is_open or is_absent or is_missing or n_missing > found.missing)
             tally.add(branches.weight, branches.weight * found.share if is_paid else 0)
             tally.missing |= found.missing
             tally.lack(found.absent)
