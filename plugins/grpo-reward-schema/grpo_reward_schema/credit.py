@@ -10,6 +10,9 @@ Deleting a required member never pays, nor does a value of the wrong type. What 
 paid only where nothing required is missing or of the wrong type, at any depth below. For that, all
 schemas that apply to one place (`allOf`, `$ref`) are looked at as one `Node`.
 
+The same holds for what is asked for without its name being known here: by `minItems`, `contains`,
+`dependentRequired`, a branch, …. While it is not there, any absent part may be it, and lacks.
+
 A place of the value is judged once by each node, and the nodes that are judged are counted as work.
 """
 
