@@ -73,6 +73,7 @@ class Compiled:
         self._reference = bounded_class(draft, assert_formats)(bare, _resolver=resolver)
         text = json.dumps([bare, resources])
         self._is_static = not any(word in text for word in _DYNAMIC)
+        check_names(bare, resolver, draft)
         self._size = unfolded_size(bare, resolver, draft)
         # jsonschema-rs divides floats, which is not exact for all numbers.
         steps = [one["multipleOf"] for one in objects([bare, resources]) if "multipleOf" in one]
@@ -214,7 +215,6 @@ def unfolded_size(schema: Any, scope: Any, draft: str) -> int:
     row names the next one twice it takes twice as long with each.
     """
     known: dict[int, int] = {}
-    named: dict[str, Any] = {}
     todo: list[tuple[Any, Any, list[Any] | None]] = [(schema, scope, None)]
     while todo:
         one, scope, parts = todo.pop()
@@ -223,9 +223,6 @@ def unfolded_size(schema: Any, scope: Any, draft: str) -> int:
             known[id(one)] = own + sum(known.get(id(part), 1) for part in parts)
         elif isinstance(one, dict) and id(one) not in known:
             known[id(one)] = 1  # where it leads back
-            for name in names_of(one, scope, draft):
-                if named.setdefault(name, one) is not one:
-                    raise ValueError(f"/: two schemas have the name {name!r}; rename one")
             inner = [
                 (part, in_subresource(scope, part, draft), None) for part in _inner(one, draft)
             ]
@@ -237,8 +234,24 @@ def unfolded_size(schema: Any, scope: Any, draft: str) -> int:
     return known.get(id(schema), 1)
 
 
+def check_names(schema: Any, scope: Any, draft: str) -> None:
+    """Raises ValueError if two schemas have one name: the packages take different ones."""
+    named: set[str] = set()
+    todo = [(schema, scope)]
+    while todo:
+        one, scope = todo.pop()
+        if isinstance(one, dict):
+            for name in names_of(one, scope, draft):
+                if name in named:
+                    raise ValueError(f"/: two schemas have the name {name!r}; rename one")
+                named.add(name)
+            todo += [(part, in_subresource(scope, part, draft)) for part in _inner(one, draft)]
+
+
 def names_of(schema: Mapping[str, Any], scope: Any, draft: str) -> list[str]:
     """What a reference may call a schema: its URI and its anchors."""
+    if "$ref" in schema and draft in REF_STANDS_ALONE:
+        return []
     names = [f"{scope._base_uri}#{anchor.name}" for anchor in _of(draft).anchors_in(schema)]
     own = schema.get("id" if draft.endswith("04/schema") else "$id", "")
     if isinstance(own, str) and own and not own.startswith("#"):
