@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -39,6 +40,8 @@ _WHOLE = (
 )
 # Leaves that deleting a member of an object cannot satisfy, there or further up.
 _SAFE = frozenset({"minProperties", "minItems", "maxItems"})
+# Leaves that may not hold because a part is not there.
+_MAY_ASK = frozenset({"dependentSchemas", "dependencies", "$dynamicRef", "$recursiveRef"})
 
 Check = Callable[[Any], str]
 
@@ -50,11 +53,14 @@ class Leaf(NamedTuple):
         kind: What it says something about: dict, list, str, float for numbers, None for all.
         check: Returns what is wrong with a value, or "".
         is_safe: True if deleting a member of an object cannot satisfy it.
+        asks_for: How many parts are not there that it asks for, where it does not hold; infinity if
+            that cannot be said.
     """
 
     kind: type | None
     check: Check
     is_safe: bool
+    asks_for: Callable[[Any], float]
 
     def applies_to(self, value: Any) -> bool:
         """True if it says something about the value."""
@@ -79,7 +85,8 @@ def leaves_of(validator: Any, draft: str, assert_formats: bool) -> list[Leaf]:
         elif keyword in validator.VALIDATORS:
             check = _check(validator, keyword, wanted, draft)
         if check is not None:
-            made.append(Leaf(_kind(keyword), check, keyword in _SAFE))
+            asks_for = _asks_for(validator, keyword, wanted)
+            made.append(Leaf(_kind(keyword), check, keyword in _SAFE, asks_for))
     return made
 
 
@@ -100,6 +107,34 @@ def _check(validator: Any, keyword: str, wanted: Any, draft: str) -> Check | Non
         return "" if next(iter(errors or ()), None) is None else f"{keyword} does not hold"
 
     return whole
+
+
+def _asks_for(validator: Any, keyword: str, wanted: Any) -> Callable[[Any], float]:
+    if keyword in ("minItems", "minProperties"):
+        return lambda value: float(wanted - len(value))
+    if keyword == "contains":
+        least = validator.schema.get("minContains", 1)
+        item = validator.evolve(schema=wanted)
+        return lambda value: float(max(0, least - sum(map(item.is_valid, value))))
+    if keyword == "dependentRequired":
+        return lambda value: float(
+            len({n for key, names in wanted.items() if key in value for n in names} - value.keys())
+        )
+    if keyword in ("enum", "const"):
+        allowed = wanted if keyword == "enum" else [wanted]
+        return lambda value: min((_n_absent(one, value) for one in allowed), default=0.0)
+    n_parts = math.inf if keyword in _MAY_ASK else 0.0
+    return lambda value: n_parts if isinstance(value, dict | list) else 0.0
+
+
+def _n_absent(wanted: Any, value: Any) -> float:
+    """How many members or items one value has to get to have as many as another one."""
+    spend(1)
+    if isinstance(wanted, dict) and isinstance(value, dict):
+        return float(len(wanted.keys() - value.keys()))
+    if isinstance(wanted, list) and isinstance(value, list):
+        return float(max(0, len(wanted) - len(value)))
+    return 0.0
 
 
 def _format(wanted: Any, draft: str) -> Check | None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
-from grpo_reward_schema.tally import Fault, Found, Tally
+from grpo_reward_schema.tally import VALID, Found
 from grpo_reward_schema.work import Work
 
 _NEAREST = "fits; this is the nearest)"
@@ -22,6 +22,10 @@ class Branch(Protocol):
     @property
     def looks_at(self) -> frozenset[str] | None:
         """Names of the members that it says something about; None if it is about more."""
+
+    @property
+    def decided_by(self) -> frozenset[str] | None:
+        """Names of the members that an `if` in it looks at; None if one looks at more."""
 
     def judge(self, value: Any, work: Work) -> Found:
         """What it makes of a value."""
@@ -58,43 +62,49 @@ class Branches(Generic[AnyBranch]):
         """Leaf assertions of the largest branch, and of `oneOf` that it is the only one."""
         return max((b.weight for b in self.counted), default=0) + (self._keyword == "oneOf")
 
-    def judge(self, value: Any, whole: Tally, work: Work) -> tuple[float, Fault | None]:
-        """The share of the branch that counts, and the fault.
+    @functools.cached_property
+    def looks_at(self) -> frozenset[str] | None:
+        """Names of the members that any branch or condition looks at; None if one looks at more."""
+        return union(b.looks_at for b in self._branches if b is not None)
 
-        Args:
-            value: What is judged.
-            whole: What the schemas beside these made of it.
-            work: Steps that are left.
-        """
+    @functools.cached_property
+    def decided_by(self) -> frozenset[str] | None:
+        """Names of the members that conditions look at, those of inner choices too."""
+        condition = self._branches[0] if self._keyword == "if" else None
+        decided = [b.decided_by for b in self.counted]
+        return union(decided if condition is None else [condition.looks_at, *decided])
+
+    def judge(self, value: Any, work: Work) -> Found:
+        """What the branch that counts makes of a value; the best one of `anyOf` and `oneOf`."""
         if self._keyword == "if":
-            return self._judge_if(value, whole, work)
-        all_found = [b.judge(value, work) for b in self._branches if b is not None]
+            condition, then, other = self._branches
+            assert condition is not None
+            branch = then if condition.judge(value, work).ok else other
+            return VALID if branch is None else branch.judge(value, work)
+        all_found = [b.judge(value, work) for b in self.counted]
         best = max(all_found, key=lambda found: (found.ok, found.share))
         n_valid = sum(found.ok for found in all_found)
         share = best.share
         if self._keyword == "oneOf":
             share = (share * (self.weight - 1) + (n_valid == 1)) / self.weight
             if n_valid > 1:
-                return share, ("", f"{n_valid} branches of oneOf fit, and only one may")
+                fault = f"{n_valid} branches of oneOf fit, and only one may"
+                return Found(share, False, False, 0.0, ("", fault))
         if best.fault is None:
-            return share, None
+            return VALID
         pointer, fault = best.fault
         if not fault.endswith(_NEAREST):  # once is enough, however deep the branches are
             fault += f" (no branch of {self._keyword} {_NEAREST}"
-        return share, (pointer, fault)
-
-    def _judge_if(self, value: Any, whole: Tally, work: Work) -> tuple[float, Fault | None]:
-        condition, then, other = self._branches
-        assert condition is not None
-        applies = condition.judge(value, work).ok
-        found = _judged(then if applies else other, value, work)
-        names = condition.looks_at
-        if whole.fault if names is None else names & whole.wrong:
-            # A wrong member would choose the branch that asks for less.
-            other_one = _judged(other if applies else then, value, work)
-            return min(found.share, other_one.share), found.fault
-        return found.share, found.fault
+        missing = all(found.missing for found in all_found)
+        absent = min(found.absent for found in all_found)
+        return Found(share, False, missing, absent, (pointer, fault))
 
 
-def _judged(branch: Branch | None, value: Any, work: Work) -> Found:
-    return Found(1.0, True, False, None) if branch is None else branch.judge(value, work)
+def union(parts: Iterable[frozenset[str] | None]) -> frozenset[str] | None:
+    """All names of several; None, which is any name, if one of them is that."""
+    names: frozenset[str] = frozenset()
+    for part in parts:
+        if part is None:
+            return None
+        names |= part
+    return names

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from grpo_reward_schema import rust
 from grpo_reward_schema.credit import Tree
-from grpo_reward_schema.drafts import LATEST, subschemas
+from grpo_reward_schema.drafts import LATEST, REF_STANDS_ALONE, subschemas
+from grpo_reward_schema.patterns import LimitHit
 from grpo_reward_schema.plain import escaped, plain_fault
 from grpo_reward_schema.reference import bounded_class, in_subresource
 from grpo_reward_schema.rust import validator_of
@@ -22,7 +23,7 @@ from grpo_reward_schema.schema_check import (
     has_plain_patterns,
     needs_python_patterns,
 )
-from grpo_reward_schema.work import bounded
+from grpo_reward_schema.work import MAX_STEPS, bounded
 
 _NO_RESOURCES: Mapping[str, Any] = {}
 # What makes a schema mean another thing where it is reached another way; the metaschemas do.
@@ -31,6 +32,12 @@ _DYNAMIC = ('"$dynamicRef"', '"$recursiveRef"', "json-schema.org/")
 # value of 1 MB has at most.
 _MOST_FAST = 200_000_000
 _MOST_PARTS = 500_000
+# Of one schema: what there is to compile.
+_MOST_OBJECTS = 10_000
+_MOST_PATTERNS = 1_000
+# Up to here floats hold all integers.
+_MOST_EXACT = 2**53
+_REFS = ("$ref", "$dynamicRef", "$recursiveRef")
 _BRACKETS = {"object": "{", "array": "["}
 
 
@@ -59,15 +66,25 @@ class Compiled:
     ) -> None:
         if isinstance(schema, dict):
             schema = {"$schema": draft, **schema}
+        check_counts(schema)
         draft, bare, resolver = checked(
             schema, draft=draft, assert_formats=assert_formats, resources=resources
         )
         self._reference = bounded_class(draft, assert_formats)(bare, _resolver=resolver)
         text = json.dumps([bare, resources])
         self._is_static = not any(word in text for word in _DYNAMIC)
+        check_names(bare, resolver, draft)
         self._size = unfolded_size(bare, resolver, draft)
+        # jsonschema-rs divides floats, which is not exact for all numbers.
+        steps = [one["multipleOf"] for one in objects([bare, resources]) if "multipleOf" in one]
+        self._divides = bool(steps)
+        divides_exactly = not any(map(is_inexact, steps))
         self._fast: Any = None
-        if rust.engine is not None and has_plain_patterns([schema, *resources.values()]):
+        if (
+            rust.engine is not None
+            and divides_exactly
+            and has_plain_patterns([schema, *resources.values()])
+        ):
             # It refuses a pattern that backtracks, since rs would say "invalid" where it gives up,
             # also inside `not`: then the reference decides.
             with contextlib.suppress(ValueError):
@@ -77,6 +94,14 @@ class Compiled:
         if self._fast is None and needs_python_patterns(bare):
             check_python_patterns(bare)
         self._tree = Tree(self._reference, resolver, draft, assert_formats)
+        try:
+            with bounded(self._is_static):
+                self._tree.root.weigh()
+        except LimitHit:
+            raise ValueError(
+                f"/: the schema is too large: counting its assertions takes over {MAX_STEPS:,} "
+                f"steps; write fewer names, patterns and schemas for one value"
+            ) from None
 
     @functools.cached_property
     def brackets(self) -> str:
@@ -97,6 +122,8 @@ class Compiled:
         return valid
 
     def _is_quick(self, value: Any) -> bool:
+        if self._divides and has_inexact_number(value):
+            return False
         # jsonschema-rs counts no steps, and nothing but the worker's end stops it.
         if self._size <= _MOST_FAST // _MOST_PARTS:
             return True
@@ -112,6 +139,60 @@ class Compiled:
             found = self._tree.judge(value, work)
         pointer, fault = found.fault or ("", "not valid")
         return found.share, f"{pointer or '/'}: {fault}"
+
+
+def check_counts(schema: Any) -> None:
+    """Raises ValueError if a schema holds more than can be compiled in a second or so."""
+    n, patterns = 0, set()
+    todo = [schema]
+    while todo:
+        one = todo.pop()
+        n += isinstance(one, dict | bool)
+        if isinstance(one, list):
+            todo += one
+        elif isinstance(one, dict):
+            todo += [part for key, part in one.items() if key not in DATA]
+            named = one.get("patternProperties")
+            patterns |= set(named) if isinstance(named, dict) else set()
+            if isinstance(one.get("pattern"), str):
+                patterns.add(one["pattern"])
+    for count, most, what in (
+        (n, _MOST_OBJECTS, "objects and booleans"),
+        (len(patterns), _MOST_PATTERNS, "patterns"),
+    ):
+        if count > most:
+            raise ValueError(f"/: the schema has {count} {what}, at most {most} are taken")
+
+
+def objects(value: Any) -> Iterator[Mapping[str, Any]]:
+    """All objects in a schema, from the outside in."""
+    todo = [value]
+    while todo:
+        one = todo.pop()
+        if isinstance(one, Mapping):
+            yield one
+            todo += one.values()
+        elif isinstance(one, list):
+            todo += one
+
+
+def is_inexact(number: Any) -> bool:
+    """True if a float may not hold a number as it is written."""
+    return isinstance(number, int | float) and (
+        abs(number) > _MOST_EXACT or (isinstance(number, float) and not number.is_integer())
+    )
+
+
+def has_inexact_number(value: Any) -> bool:
+    """True if there is a number in a value that `is_inexact`."""
+    todo = [value]
+    while todo:
+        one = todo.pop()
+        if isinstance(one, dict | list):
+            todo += one.values() if isinstance(one, dict) else one
+        elif is_inexact(one):
+            return True
+    return False
 
 
 def n_parts(value: Any) -> int:
@@ -145,11 +226,37 @@ def unfolded_size(schema: Any, scope: Any, draft: str) -> int:
             inner = [
                 (part, in_subresource(scope, part, draft), None) for part in subschemas(one, draft)
             ]
-            if "$ref" in one:
-                found = scope.lookup(one["$ref"])
-                inner.append((found.contents, found.resolver, None))
+            for key in _REFS:
+                if key in one and (key == "$ref" or draft not in REF_STANDS_ALONE):
+                    found = scope.lookup(one[key])
+                    inner.append((found.contents, found.resolver, None))
             todo += [(one, scope, [part for part, _, _ in inner]), *inner]
     return known.get(id(schema), 1)
+
+
+def check_names(schema: Any, scope: Any, draft: str) -> None:
+    """Raises ValueError if two schemas have one name: the packages take different ones."""
+    named: set[str] = set()
+    todo = [(schema, scope)]
+    while todo:
+        one, scope = todo.pop()
+        if isinstance(one, dict):
+            for name in names_of(one, scope, draft):
+                if name in named:
+                    raise ValueError(f"/: two schemas have the name {name!r}; rename one")
+                named.add(name)
+            todo += [(part, in_subresource(scope, part, draft)) for part in subschemas(one, draft)]
+
+
+def names_of(schema: Mapping[str, Any], scope: Any, draft: str) -> list[str]:
+    """What a reference may call a schema: its URI and its anchors."""
+    if "$ref" in schema and draft in REF_STANDS_ALONE:
+        return []
+    names = [f"{scope._base_uri}#{anchor.name}" for anchor in _of(draft).anchors_in(schema)]
+    own = schema.get("id" if draft.endswith("04/schema") else "$id", "")
+    if isinstance(own, str) and own and not own.startswith("#"):
+        names.append(scope._base_uri)
+    return names
 
 
 @functools.lru_cache(maxsize=256)

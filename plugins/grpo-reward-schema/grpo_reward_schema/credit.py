@@ -10,24 +10,28 @@ Deleting a required member never pays, nor does a value of the wrong type. What 
 paid only where nothing required is missing or of the wrong type, at any depth below. For that, all
 schemas that apply to one place (`allOf`, `$ref`) are looked at as one `Node`.
 
+The same holds for what is asked for without its name being known here: by `minItems`, `contains`,
+`dependentRequired`, a branch, …. While it is not there, any absent part may be it, and lacks.
+
 A place of the value is judged once by each node, and the nodes that are judged are counted as work.
 """
 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from grpo_reward_schema.assertions import Leaf, leaves_of
-from grpo_reward_schema.choices import Branches
-from grpo_reward_schema.drafts import REF_STANDS_ALONE, additional
+from grpo_reward_schema.choices import Branches, union
+from grpo_reward_schema.drafts import LATEST, REF_STANDS_ALONE, additional
 from grpo_reward_schema.leaves import shown
 from grpo_reward_schema.patterns import matcher_of
 from grpo_reward_schema.plain import escaped
 from grpo_reward_schema.reference import in_subresource
 from grpo_reward_schema.tally import Found, Tally, worth
-from grpo_reward_schema.work import STEPS_OF_FAULT, Work
+from grpo_reward_schema.work import STEPS_OF_FAULT, Work, current, spend
 
 
 class _Place(NamedTuple):
@@ -37,11 +41,17 @@ class _Place(NamedTuple):
     scope: Any
 
 
+Kept = dict[tuple[int, ...], "Node"]
+# For a node that is made for the name of a member.
+_STEPS_OF_NODE = 80
+
+
 class Node:
     """All schemas that apply to one place of a value, whatever the value is."""
 
-    def __init__(self, places: Sequence[_Place], tree: Tree) -> None:
+    def __init__(self, places: Sequence[_Place], tree: Tree, kept: Kept | None = None) -> None:
         self._tree = tree
+        self._kept = kept
         self._parts: list[_Place] = []
         self._is_false = False
         self._flatten(places, set())
@@ -56,11 +66,9 @@ class Node:
         self._named = tuple(
             dict.fromkeys(n for p in self._parts for n in p.schema.get("properties", ()))
         )
-        self._least_items = max((_least_items(p.schema) for p in self._parts), default=0)
-        least_members = (p.schema.get("minProperties", 0) for p in self._parts)
-        self._least_members = max(least_members, default=0)
         self._n_patterns = sum(len(p.schema.get("patternProperties", ())) for p in self._parts)
-        self._n_prefix = max((len(_prefix(p.schema)) for p in self._parts), default=0)
+        prefixes = (tree.prefix(p.schema) for p in self._parts)
+        self._n_prefix = max(map(len, prefixes), default=0)
         n_looked_at = len(self._required) + len(self._leaves) + len(self._named) + self._n_prefix
         self._steps = 2 + n_looked_at
         self._weight: int | None = None
@@ -99,6 +107,8 @@ class Node:
             if is_ready:
                 node._weight = max(1, node._own_weight() + node._inner_weight())
             elif node._weight is None:
+                n_names = len(node._named) + node._n_prefix + 1
+                spend(n_names * (len(node._parts) + node._n_patterns) // 2)
                 node._weight = 1  # what a part that comes back here counts
                 todo.append((node, True))
                 todo += [(part, False) for part in reversed(node._weighed_parts())]
@@ -151,27 +161,42 @@ class Node:
             if not found and isinstance(schema.get("additionalProperties"), dict):
                 found.append(schema["additionalProperties"])
             places += [self._tree.inner(part, inner) for inner in found]
-        node = self._tree.node(places)
-        if name in self._named:  # others are the reply's, and there is no end to them
-            self._members[name] = node
-        return node
+        if name in self._named:
+            self._members[name] = node = self._tree.node(places, self._kept)
+            return node
+        # Others are the reply's, and there is no end to them: what is made for several schemas
+        # that happen to describe one lasts as long as the reply does.
+        kept = self._kept
+        if len(places) > 1 and kept is None and (work := current()) is not None:
+            kept = work.known("nodes", self._tree)
+            if kept is None:
+                work.keep("nodes", kept := {}, self._tree)
+        return self._tree.node(places, kept)
 
     def _item(self, index: int) -> Node:
         places = []
         for part in self._parts:
-            prefix = _prefix(part.schema)
+            prefix = self._tree.prefix(part.schema)
             if index < len(prefix):
                 places.append(self._tree.inner(part, prefix[index]))
             elif (rest := _rest(part.schema)) is not None:
                 places.append(self._tree.inner(part, rest))
-        return self._tree.node(places)
+        return self._tree.node(places, self._kept)
 
     @functools.cached_property
     def looks_at(self) -> frozenset[str] | None:
         """Names of the members that it says something about; None if it is about more."""
-        is_about_more = self._leaves or self._branches or self._closed or self._map_places()
-        has_items = self._n_prefix or self._item(0).says_something
-        return None if is_about_more or has_items else frozenset((*self._named, *self._required))
+        is_about_more = self._leaves or self._closed or self._map_places()
+        if is_about_more or self._n_prefix or self._item(0).says_something:
+            return None
+        return union(
+            [frozenset((*self._named, *self._required)), *(b.looks_at for b in self._branches)]
+        )
+
+    @functools.cached_property
+    def decided_by(self) -> frozenset[str] | None:
+        """Names of the members that an `if` looks at; None if one looks at more."""
+        return union(b.decided_by for b in self._branches)
 
     def judge(self, value: Any, work: Work) -> Found:
         """What the schemas make of a value."""
@@ -186,12 +211,12 @@ class Node:
     def _judge(self, value: Any, work: Work) -> Found:
         work.spend(self._steps)
         if self._is_false:
-            return Found(0.0, False, False, ("", "nothing is allowed here"))
+            return Found(0.0, False, False, 0.0, ("", "nothing is allowed here"))
         for names in self.types:
             if not self._tree.has_type(value, names):
                 work.spend(STEPS_OF_FAULT)
                 fault = f"expected {' or '.join(names)}, got {shown(value)}"
-                return Found(0.0, False, True, ("", fault))
+                return Found(0.0, False, True, math.inf, ("", fault))
         tally = Tally(len(self.types))
         if isinstance(value, dict):
             self._judge_object(value, tally, work)
@@ -204,14 +229,16 @@ class Node:
         absent = [name for name in self._required if name not in value]
         tally.add(len(self._required), len(self._required) - len(absent))
         if absent:
-            tally.missing = True
+            tally.lack(len(absent))
             tally.blame("", f"no {absent[0]!r}, which is required")
         for name in self._named:
+            node = self._member(name)
             if name in value:
-                node = self._member(name)
                 tally.add(node.weight, node.weight * tally.of(node.judge(value[name], work), name))
             elif name in absent:
-                tally.add(self._member(name).weight, 0)
+                tally.add(node.weight, 0)
+            else:
+                tally.leave_out(node.weight)
         if not self._map_weight:
             return
         lacks = 0.0
@@ -221,9 +248,7 @@ class Node:
                 node = self._member(name)
                 if node.says_something:
                     lacks += 1 - tally.of(node.judge(member, work), name)
-        # It rises where a wrong member goes, so it is paid once all that is required is there.
-        share = 0 if absent else worth(lacks) * _filled(len(value), self._least_members)
-        tally.add(self._map_weight, self._map_weight * share)
+        tally.add_pool(self._map_weight, lacks)
 
     def _judge_array(self, value: Sequence[Any], tally: Tally, work: Work) -> None:
         n = self._n_prefix
@@ -231,15 +256,14 @@ class Node:
             node = self._item(i)
             if i < len(value):
                 share = tally.of(node.judge(value[i], work), str(i))
+                tally.add(node.weight, node.weight * share)
             else:
-                share = float(i >= self._least_items)
-            tally.add(node.weight, node.weight * share)
+                tally.spare(node.weight)
         rest = self._item(n)
         if rest.says_something:
             items = enumerate(value[n:], n)
             lacks = sum(1 - tally.of(rest.judge(item, work), str(i)) for i, item in items)
-            share = worth(lacks) * _filled(len(value) - n, self._least_items - n)
-            tally.add(rest.weight, rest.weight * share)
+            tally.add_pool(rest.weight, lacks)
 
     def _judge_whole(self, value: Any, tally: Tally, work: Work) -> None:
         is_container = isinstance(value, dict | list)
@@ -247,23 +271,39 @@ class Node:
             if not leaf.applies_to(value):
                 continue
             fault = leaf.check(value)
-            is_paid = not fault and (leaf.is_safe or not is_container or not tally.missing)
-            tally.add(1, is_paid)
+            if leaf.is_safe or not is_container:
+                tally.add(1, not fault)
+            else:
+                tally.add_if_whole(1, not fault)
             if fault:
                 work.spend(STEPS_OF_FAULT)
+                tally.lack(leaf.asks_for(value))
                 tally.blame("", fault)
         if isinstance(value, dict):
             for schema in self._closed:
                 work.spend(len(value) * (1 + self._n_patterns))
                 extra = additional(value, schema)
-                tally.add(1, 0 if tally.missing else worth(len(extra)))
+                tally.add_if_whole(1, worth(len(extra)))
                 if extra:
                     tally.blame("/" + escaped(extra[0]), "is not allowed here")
-        for branch in self._branches:
-            share, fault_ = branch.judge(value, tally, work)
-            tally.add(branch.weight, 0 if tally.missing else branch.weight * share)
-            if fault_:
-                tally.blame(*fault_)
+        self._judge_branches(value, tally, work)
+
+    def _judge_branches(self, value: Any, tally: Tally, work: Work) -> None:
+        is_missing, is_wrong, wrong = tally.missing, tally.fault is not None, set(tally.wrong)
+        all_found = [branches.judge(value, work) for branches in self._branches]
+        n_missing = sum(found.missing for found in all_found)
+        for branches, found in zip(self._branches, all_found, strict=True):
+            names = branches.decided_by
+            # A wrong member would choose the branch that asks for less.
+            is_open = is_wrong if names is None else bool(names & wrong)
+            # What it asks for may be described beside it, and be wrong there before it is deleted.
+            is_absent = found.absent and (self._named or self._map_weight)
+            is_paid = not (is_open or is_absent or is_missing or n_missing > found.missing)
+            tally.add(branches.weight, branches.weight * found.share if is_paid else 0)
+            tally.missing |= found.missing
+            tally.lack(found.absent)
+            if found.fault:
+                tally.blame(*found.fault)
 
 
 class Tree:
@@ -273,7 +313,7 @@ class Tree:
         self.draft = draft
         self._validator = validator
         self._formats = assert_formats
-        self._nodes: dict[tuple[int, ...], Node] = {}
+        self._nodes: Kept = {}
         self.root = self.node([_Place(validator.schema, resolver)])
 
     def judge(self, value: Any, work: Work) -> Found:
@@ -282,13 +322,22 @@ class Tree:
         self.root.weigh()
         return self.root.judge(value, work)
 
-    def node(self, places: Sequence[_Place]) -> Node:
-        """The node of these schemas; the same one each time."""
+    def node(self, places: Sequence[_Place], kept: Kept | None = None) -> Node:
+        """The node of these schemas; the same one each time.
+
+        Args:
+            places: The schemas.
+            kept: Where it is kept, if it is not to be for ever.
+        """
         key = tuple(id(p.schema) for p in places)
-        if key not in self._nodes:
+        if key in self._nodes:
+            return self._nodes[key]
+        nodes = self._nodes if kept is None or len(places) < 2 else kept
+        if key not in nodes:
+            spend(_STEPS_OF_NODE if nodes is kept else 0)
             # The node keeps the schemas, so that their ids stay theirs.
-            self._nodes[key] = Node(places, self)
-        return self._nodes[key]
+            nodes[key] = Node(places, self, None if nodes is self._nodes else kept)
+        return nodes[key]
 
     def inner(self, place: _Place, schema: Any) -> _Place:
         """A schema inside another one."""
@@ -297,6 +346,13 @@ class Tree:
     def has_type(self, value: Any, names: Sequence[str]) -> bool:
         """True if a value has one of the types."""
         return any(self._validator.is_type(value, name) for name in names)
+
+    def prefix(self, schema: Mapping[str, Any]) -> Sequence[Any]:
+        """The schemas of the first items, under the keyword that the draft has for them."""
+        if self.draft == LATEST:
+            return schema.get("prefixItems", ())  # type: ignore[no-any-return]
+        items = schema.get("items")
+        return items if isinstance(items, list) else ()
 
     def leaves(self, part: _Place) -> list[Leaf]:
         """The leaf assertions of one schema, but for its types and required members."""
@@ -324,23 +380,6 @@ def _names(types: Any) -> list[str]:
     return [types] if isinstance(types, str) else list(types)
 
 
-def _prefix(schema: Mapping[str, Any]) -> Sequence[Any]:
-    if "prefixItems" in schema:
-        return schema["prefixItems"]  # type: ignore[no-any-return]
-    items = schema.get("items")
-    return items if isinstance(items, list) else ()
-
-
 def _rest(schema: Mapping[str, Any]) -> Any:
     items = schema.get("items")
     return schema.get("additionalItems") if isinstance(items, list) else items
-
-
-def _least_items(schema: Mapping[str, Any]) -> int:
-    has_one = "contains" in schema and schema.get("minContains", 1) > 0
-    return max(schema.get("minItems", 0), has_one)  # type: ignore[no-any-return]
-
-
-def _filled(n: int, least: int) -> float:
-    """The share of the parts asked for that are there at all."""
-    return min(1.0, max(n, 0) / least) if least > 0 else 1.0

@@ -9,6 +9,9 @@ from typing import Any
 from grpo_reward_schema.drafts import validator_class
 from grpo_reward_schema.work import STEPS_OF_FAULT, Work, current, spend
 
+# For the validator of a schema, made anew at each place if what it says depends on the way there.
+_STEPS_OF_VALIDATOR = 12
+
 
 @functools.cache
 def bounded_class(draft: str, assert_formats: bool) -> Any:
@@ -20,21 +23,38 @@ def bounded_class(draft: str, assert_formats: bool) -> Any:
     from jsonschema.validators import extend
 
     base = validator_class(draft, assert_formats)
-    names = ("unevaluatedItems", "unevaluatedProperties")
-    own = {name: _counted(base.VALIDATORS[name]) for name in names if name in base.VALIDATORS}
+    counts = {
+        "unevaluatedItems": _n_pairs,
+        "unevaluatedProperties": _n_pairs,
+        "patternProperties": _n_matches,
+        "additionalProperties": _n_matches,
+    }
+    own = {
+        name: _counted(base.VALIDATORS[name], count)
+        for name, count in counts.items()
+        if name in base.VALIDATORS
+    }
     made = extend(base, own)
     made.descend = functools.partialmethod(_descend, draft)
     made.is_valid = _is_valid
     return made
 
 
-def _counted(keyword: Callable[..., Any]) -> Callable[..., Any]:
+def _counted(keyword: Callable[..., Any], count: Callable[[Any, Any], int]) -> Callable[..., Any]:
     def counted(validator: Any, wanted: Any, value: Any, schema: Any) -> Any:
         if isinstance(value, dict | list):
-            spend(len(value) ** 2 // 64)  # it looks each part up in a list of them
+            spend(count(value, schema))
         return keyword(validator, wanted, value, schema)
 
     return counted
+
+
+def _n_pairs(value: Any, schema: Any) -> int:
+    return len(value) ** 2 // 64  # it looks each part up in a list of them
+
+
+def _n_matches(value: Any, schema: Any) -> int:
+    return len(value) * len(schema.get("patternProperties", ())) // 4
 
 
 def _is_valid(self: Any, instance: Any, _schema: Any = None) -> bool:
@@ -91,8 +111,9 @@ def _inner(validator: Any, draft: str, schema: Any, resolver: Any, work: Work) -
     inner = validator.evolve(schema=schema, _resolver=resolver)
     n_parts = sum(len(v) for v in schema.values() if isinstance(v, dict | list))
     made = (inner, 2 + n_parts // 4)
-    if work.is_static:
-        work.keep("inner", made, schema)
+    if not work.is_static:
+        return inner, made[1] + _STEPS_OF_VALIDATOR
+    work.keep("inner", made, schema)
     return made
 
 

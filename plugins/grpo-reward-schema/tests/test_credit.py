@@ -37,8 +37,9 @@ def scored(value: Any, schema: dict[str, Any], **options: Any) -> Score:
         ({"name": "Ada", "age": "36"}, 5 / 9, '/age: expected integer, got "36"'),
         ({"name": "", "age": 36}, 8 / 9, '/name: "" is shorter than 1'),
         ({"name": "Ada", "age": 151}, 8 / 9, "/age: 151 is above 150"),
-        ({"name": "Ada"}, 4 / 9, "/: no 'age', which is required"),
-        ({}, 1 / 9, "/: no 'name', which is required"),
+        # email might be what is asked for, so it counts.
+        ({"name": "Ada"}, 4 / 10, "/: no 'age', which is required"),
+        ({}, 1 / 10, "/: no 'name', which is required"),
         # No others: one that is one too many leaves a third.
         ({"name": "Ada", "age": 36, "x": 1}, (8 + 1 / 3) / 9, "/x: is not allowed here"),
         ({"name": "Ada", "age": 36, "x": 1, "y": 1}, (8 + 1 / 5) / 9, "/x: is not allowed here"),
@@ -115,9 +116,9 @@ def test_tuple_pays_for_what_may_be_left_out(backend: str) -> None:
 def test_members_that_are_lacking_in_a_map_count_as_wrong(backend: str) -> None:
     schema = {"type": "object", "additionalProperties": {"type": "integer"}, "minProperties": 2}
 
-    # type 1, minProperties 0 of 1, members 0 and 1/2.
-    assert scored({}, schema).value == pytest.approx(0.95 * 1 / 3)
-    assert scored({"a": 1}, schema).value == pytest.approx(0.95 * 1.5 / 3)
+    # type 1, minProperties 0 of 1, members as if two or one were wrong: 1/5 and 1/3.
+    assert scored({}, schema).value == pytest.approx(0.95 * (1 + 1 / 5) / 3)
+    assert scored({"a": 1}, schema).value == pytest.approx(0.95 * (1 + 1 / 3) / 3)
 
 
 def test_value_that_breaks_the_discriminator_never_earns_more(backend: str) -> None:
@@ -129,8 +130,8 @@ def test_value_that_breaks_the_discriminator_never_earns_more(backend: str) -> N
         "then": {"required": ["number"], "properties": {"number": {"minLength": 4}}},
     }
 
-    # type 1, required 1, kind 1, if 2: of these none without the number.
-    assert scored({"kind": "card"}, schema).value == pytest.approx(0.95 * 3 / 5)
+    # type 1, required 1, kind 1, if 2: of these none without the number, which counts 1 itself.
+    assert scored({"kind": "card"}, schema).value == pytest.approx(0.95 * 3 / 6)
     assert scored({"kind": None}, schema).value == pytest.approx(0.95 * 2 / 5)
     assert scored({"kind": "cheque"}, schema).value == pytest.approx(0.95 * 2 / 5)
     # Another member is wrong, of which `if` says nothing: number 0 of 1, no `then`.
@@ -177,9 +178,9 @@ def test_wrong_type_where_an_object_belongs_never_earns_more_than_an_empty_one(
 def test_items_that_are_lacking_count_as_wrong(backend: str) -> None:
     schema = {"type": "array", "items": {"type": "integer"}, "minItems": 2}
 
-    # type 1, minItems 0 of 1, items 1 of 2 slots.
-    assert scored([1], schema).value == pytest.approx(0.95 * 1.5 / 3)
-    assert scored([], schema).value == pytest.approx(0.95 * 1 / 3)
+    # type 1, minItems 0 of 1, items as if one or two were wrong: 1/3 and 1/5.
+    assert scored([1], schema).value == pytest.approx(0.95 * (1 + 1 / 3) / 3)
+    assert scored([], schema).value == pytest.approx(0.95 * (1 + 1 / 5) / 3)
     assert scored([], schema).reason == "/: 0 items, at least 2 expected"
 
 
@@ -382,3 +383,136 @@ def test_long_row_of_references_has_credit(backend: str) -> None:
 
     assert scored({"c": {"c": 1}}, schema).value == 1.0
     assert scored({"c": 1}, {**schema, "minProperties": 2}).value > 0.5
+
+
+# Each value is one with something wrong, and then with that deleted, bit by bit.
+_BODY = {
+    "type": "object",
+    "required": ["a", "b", "c"],
+    "properties": {name: {"type": "integer"} for name in "abc"},
+    "additionalProperties": False,
+}
+_WRONG = {"a": "x", "b": "x", "c": "x"}
+_OF_KIND = {
+    "type": "object",
+    "required": ["kind"],
+    "properties": {"kind": {"enum": ["x", "y"]}, "body": _BODY},
+}
+_HEAVY = {"type": "integer", **{key: 0 for key in ("minimum", "maximum", "const")}, "enum": [0]}
+DELETED: dict[str, tuple[dict[str, Any], list[Any]]] = {
+    "minItems further down": (
+        {
+            "type": "object",
+            "required": ["l"],
+            "additionalProperties": False,
+            "maxProperties": 3,
+            "properties": {"l": {"type": "array", "minItems": 2, "items": {"type": "integer"}}},
+        },
+        [{"l": [1, "x"]}, {"l": [1]}, {"l": []}],
+    ),
+    "minItems": (
+        {"type": "array", "items": {"type": "integer"}, "minItems": 3, "uniqueItems": True},
+        [[1, "x", 2], [1, 2], [1]],
+    ),
+    "minItems of heavy items": (
+        {"type": "array", "items": _HEAVY, "minItems": 3},
+        [[0, 0, "x"], [0, 0], [0]],
+    ),
+    "contains": (
+        {"items": _HEAVY, "contains": {"type": "string"}, "minContains": 2},
+        [["x", "x"], ["x"], []],
+    ),
+    "minProperties": (
+        {
+            "type": "object",
+            "minProperties": 3,
+            "maxProperties": 5,
+            "propertyNames": {"pattern": "^[a-z]$"},
+            "additionalProperties": {"type": "integer"},
+        },
+        [{"a": 1, "b": "x", "c": 2}, {"a": 1, "c": 2}, {"a": 1}],
+    ),
+    "minProperties, all wrong": (
+        {
+            "type": "object",
+            "minProperties": 3,
+            "maxProperties": 5,
+            "propertyNames": {"pattern": "^[a-z]$"},
+            "additionalProperties": {"type": "integer"},
+        },
+        [{"a": "x", "b": "x", "c": "x"}, {}],
+    ),
+    "then": (
+        {
+            **_OF_KIND,
+            "if": {"properties": {"kind": {"const": "x"}}},
+            "then": {"required": ["body"]},
+        },
+        [{"kind": "x", "body": _WRONG}, {"kind": "x"}],
+    ),
+    "dependentRequired": (
+        {
+            "type": "object",
+            "properties": {"card": {"type": "integer"}, "billing": _BODY, "zip": _BODY},
+            "dependentRequired": {"card": ["billing", "zip"]},
+        },
+        [{"card": 1, "billing": _WRONG, "zip": _WRONG}, {"card": 1, "zip": _WRONG}, {"card": 1}],
+    ),
+    "dependentRequired of a map": (
+        {
+            "properties": {"card": {"type": "integer"}},
+            "additionalProperties": _BODY,
+            "dependentRequired": {"card": ["billing", "zip"]},
+        },
+        [{"card": 1, "billing": _WRONG, "zip": _WRONG}, {"card": 1, "zip": _WRONG}, {"card": 1}],
+    ),
+    "anyOf": (
+        {
+            "properties": {"email": {"type": "string"}, "phone": {"type": "string"}},
+            "anyOf": [{"required": ["email"]}, {"required": ["phone"]}],
+        },
+        [{"email": 1}, {}],
+    ),
+}
+
+
+@pytest.mark.parametrize(("schema", "values"), DELETED.values(), ids=DELETED)
+def test_deleting_what_is_asked_for_in_another_way_does_not_pay(
+    backend: str, schema: dict[str, Any], values: list[Any]
+) -> None:
+    scores = [scored(value, schema).value for value in values]
+
+    assert scores == sorted(scores, reverse=True)
+    assert scores[0] < 1.0
+
+
+_FOUR = {"required": ["q1", "q2", "q3", "q4"]}
+_KINDS = {
+    "type": "object",
+    "required": ["kind"],
+    "properties": {"kind": {"enum": ["a", "b", "c"]}},
+}
+
+
+def _of_kind(kind: str, then: dict[str, Any], other: Any = True) -> dict[str, Any]:
+    return {"if": {"properties": {"kind": {"const": kind}}}, "then": then, "else": other}
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        _of_kind("a", {"required": ["p"]}, _of_kind("b", _FOUR)),
+        {"allOf": [_of_kind("a", {"required": ["p"]}), _of_kind("b", _FOUR)]},
+        {"anyOf": [{"allOf": [_of_kind("b", _FOUR), _of_kind("a", {"required": ["p"]})]}]},
+        {"oneOf": [{"anyOf": [_of_kind("b", _FOUR)]}, False]},
+    ],
+    ids=["else if", "allOf", "anyOf", "oneOf"],
+)
+def test_wrong_discriminator_does_not_pay_however_the_choice_is_written(
+    backend: str, choice: dict[str, Any]
+) -> None:
+    schema = {**_KINDS, **choice}
+    right = scored({"kind": "b"}, schema).value
+
+    for wrong in ({"kind": "zzz"}, {"kind": "zzz", "p": 1}, {"kind": 1, "p": 1}, {"p": 1}):
+        assert scored(wrong, schema).value <= right < 1.0

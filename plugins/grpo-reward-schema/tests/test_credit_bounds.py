@@ -147,3 +147,80 @@ def test_steps_are_those_of_one_value(backend: str) -> None:
         assert schema.credit([1] * 90_000)[1] == "/: 90000 items, at most 0 expected"
     with pytest.raises(LimitHit, match="over 1,000,000 steps"):
         schema.credit([1] * 1_000_000)
+
+
+def test_value_under_dynamic_references_ends_at_the_limit(backend: str) -> None:
+    def doubled(anchor: str) -> dict[str, Any]:
+        row: dict[str, Any] = {
+            f"d{i}": {anchor: f"d{i}", "items": {"allOf": [{"$dynamicRef": f"#d{i + 1}"}] * 2}}
+            for i in range(45)
+        }
+        return {"$defs": {**row, "d45": {anchor: "d45"}}, "$dynamicRef": "#d0"}
+
+    value: Any = 1
+    for _ in range(45):
+        value = [value]
+    for anchor in ("$anchor", "$dynamicAnchor"):
+        found = scored(value, doubled(anchor))
+        assert found.value == 0.0
+        assert found.reason.startswith("limit: ")
+
+
+def test_dependencies_of_a_later_draft_count_for_what_takes_long(backend: str) -> None:
+    row: dict[str, Any] = {}
+    for i in range(45):
+        twice = {"x": {"$ref": f"#/$defs/d{i + 1}"}, "y": {"$ref": f"#/$defs/d{i + 1}"}}
+        row[f"d{i}"] = {"properties": {"c": {"dependencies": twice}}}
+    value: Any = {"x": 1, "y": 1}
+    for _ in range(45):
+        value = {"x": 1, "y": 1, "c": value}
+
+    schema = {"$defs": {**row, "d45": {"type": "object"}}, "$ref": "#/$defs/d0"}
+    assert scored(value, schema).value == 1.0
+
+
+TOO_LARGE = {
+    "properties in allOf": {"allOf": [{"properties": {f"p{i}": {}}} for i in range(3_000)]},
+    "names and patterns": {
+        "properties": {f"p{i}": {} for i in range(8_000)},
+        "patternProperties": {f"^p{i}": {} for i in range(900)},
+    },
+    "patterns": {"patternProperties": {f"^p{i}": {} for i in range(1_001)}},
+    "items in allOf": {"allOf": [{"prefixItems": [{}] * 20} for _ in range(4_000)]},
+    "items": {"prefixItems": [True] * 20_000},
+}
+
+
+@pytest.mark.parametrize("schema", TOO_LARGE.values(), ids=TOO_LARGE)
+def test_schema_that_takes_too_long_to_compile_is_refused(
+    backend: str, schema: dict[str, Any]
+) -> None:
+    start = time.process_time()
+
+    reason = Json().check_inputs(schema)
+
+    assert time.process_time() - start < SECONDS
+    assert reason is not None
+    assert "at most 1" in reason or "the schema is too large" in reason
+
+
+def test_many_patterns_against_many_members_end_at_the_limit(backend: str) -> None:
+    patterns = {f"^p{i}x": {} for i in range(1_000)}
+    value = {f"m{i}": 1 for i in range(5_000)}
+
+    assert scored(value, {"patternProperties": patterns, "maxProperties": 0}).value == 0.0
+
+
+def test_names_of_a_reply_leave_nothing_behind(backend: str) -> None:
+    letters = "abcdefghijkl"
+    compiled = Compiled({"patternProperties": {c: {"minimum": 0} for c in letters}, "minimum": 1})
+    value = {
+        "".join(c for i, c in enumerate(letters) if n >> i & 1): -1
+        for n in range(1, 2 ** len(letters), 9)
+    }
+
+    compiled.credit({"a": -1})
+    n_nodes = len(compiled._tree._nodes)
+    compiled.credit(value)
+
+    assert len(compiled._tree._nodes) <= n_nodes + len(letters)

@@ -246,6 +246,105 @@ def test_putting_right_a_wrong_item_pays(
     assert score(whole, [*items[:i], right, *items[i + 1 :]]) > score(whole, items)
 
 
+_ALL = {"required": ["a", "b", "c"]}
+# Ways to ask for the members a, b and c.
+_ASKED = st.sampled_from(
+    [
+        _ALL,
+        {"minProperties": 4},
+        {"dependentRequired": {"k": ["a", "b", "c"]}},
+        {"dependencies": {"k": ["a", "b", "c"]}},
+        {"dependentSchemas": {"k": _ALL}},
+        {"if": {"required": ["k"]}, "then": _ALL},
+        {"if": {"required": ["z"]}, "else": {"minProperties": 4}},
+        {"if": {"required": ["z"]}, "else": {"if": {"required": ["k"]}, "then": _ALL}},
+        {"anyOf": [_ALL]},
+        {"anyOf": [{"type": "null"}, {"allOf": [_ALL]}]},
+        {"oneOf": [_ALL, {"type": "array"}]},
+        {"const": {"a": 0, "b": 0, "c": 0, "k": 0}},
+    ]
+)
+_MEMBERS = st.fixed_dictionaries({"k": st.just(0), **dict.fromkeys("abc", VALUES)})
+_HOLDING = st.fixed_dictionaries(
+    {},
+    optional={
+        "type": st.just("object"),
+        "properties": st.dictionaries(NAMES, ASSERTIONS, max_size=3),
+        "patternProperties": st.dictionaries(st.sampled_from(["a", "[bc]"]), ASSERTIONS),
+        "additionalProperties": ASSERTIONS | st.just(False),
+        "maxProperties": st.integers(2, 4),
+        "propertyNames": st.sampled_from([{"maxLength": 1}, {"pattern": "[ab]"}]),
+    },
+)
+
+
+@MANY
+@given(holding=_HOLDING, asked=_ASKED, value=_MEMBERS, order=st.permutations("abc"))
+def test_deleting_what_is_asked_for_never_pays(
+    holding: dict[str, Any], asked: dict[str, Any], value: dict[str, Any], order: list[str]
+) -> None:
+    for schema in ({**holding, **asked}, {**holding, "allOf": [asked]}):
+        compiled = Compiled({"additionalProperties": False, "properties": {"o": schema}})
+        for name in order:
+            left = {key: member for key, member in value.items() if key != name}
+            assert score(compiled, {"o": left}) <= score(compiled, {"o": value}) + 1e-9
+            value = left
+
+
+@MANY
+@given(item=ASSERTIONS, items=st.lists(VALUES, min_size=1, max_size=4), wanted=ASSERTIONS)
+def test_deleting_an_item_that_is_asked_for_never_pays(
+    item: dict[str, Any], items: list[Any], wanted: dict[str, Any]
+) -> None:
+    for asked in (
+        {"minItems": len(items)},
+        {"anyOf": [{"minItems": len(items)}]},
+        {"contains": {}, "minContains": len(items)},
+        {"minItems": len(items), "contains": wanted, "uniqueItems": True, "maxItems": 2},
+    ):
+        compiled = Compiled({"items": item, "type": "array", **asked})
+        for i in range(len(items)):
+            left = [one for j, one in enumerate(items) if j != i]
+            assert score(compiled, left) <= score(compiled, items) + 1e-9
+
+
+_CHOICES = st.recursive(
+    st.sampled_from([{"required": ["p"]}, {"required": ["q", "r"]}, {}, _ALL]),
+    lambda inner: (
+        st.builds(
+            lambda kind, then, other: {
+                "if": {"properties": {"kind": {"const": kind}}},
+                "then": then,
+                "else": other,
+            },
+            st.sampled_from(["x", "y", "z"]),
+            inner,
+            inner,
+        )
+        | st.builds(lambda one, other: {"allOf": [one, other]}, inner, inner)
+        | st.builds(lambda one, other: {"anyOf": [one, other]}, inner, inner)
+    ),
+    max_leaves=6,
+)
+
+
+@MANY
+@given(
+    choice=_CHOICES,
+    kind=st.sampled_from(["x", "y", "z"]),
+    others=st.sets(st.sampled_from("pqrabc")),
+    wrong=st.sampled_from(["w", "", 1, None]),
+)
+def test_wrong_discriminator_never_pays(
+    choice: dict[str, Any], kind: str, others: set[str], wrong: Any
+) -> None:
+    kinds = {"required": ["kind"], "properties": {"kind": {"enum": ["x", "y", "z"]}}}
+    compiled = Compiled({**kinds, "allOf": [choice]})
+    value = {"kind": kind, **dict.fromkeys(others, 1)}
+
+    assert score(compiled, {**value, "kind": wrong}) <= score(compiled, value) + 1e-9
+
+
 @given(value=OBJECTS)
 def test_an_object_without_members_never_beats_one_that_has_some(value: Any) -> None:
     schema = Compiled(

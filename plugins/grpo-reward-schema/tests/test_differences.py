@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from grpo_reward_schema.compiled import Compiled
+from grpo_reward_schema.drafts import BY_NAME
 from grpo_reward_schema.patterns import LimitHit, translated
 
 
@@ -37,6 +38,11 @@ from grpo_reward_schema.patterns import LimitHit, translated
         ({"multipleOf": 0.5}, int("9" * 300), True),
         ({"multipleOf": 1}, 1e300, True),
         ({"multipleOf": 1e-8}, 12391239123, True),
+        ({"multipleOf": 5}, 1.152921504606847e18, True),
+        ({"items": {"multipleOf": 5}}, [1.152921504606847e18], True),
+        ({"multipleOf": 0.3}, 1e299, False),
+        ({"multipleOf": 3}, 9007199254740993, True),
+        ({"multipleOf": 3}, 9007199254740994, False),
         ({"uniqueItems": True}, [1, True], True),
         ({"uniqueItems": True}, [1, 1.0], False),
         ({"uniqueItems": True}, [1, "1"], True),
@@ -117,3 +123,46 @@ def test_schema_is_the_same_in_any_order_of_keys(backend: str) -> None:
 
     assert compiled(one, LATEST, False) is compiled(other, LATEST, False)
     assert compiled({"const": 1}, LATEST, False) is not compiled({"const": True}, LATEST, False)
+
+
+@pytest.mark.parametrize(
+    ("draft", "one", "other"),
+    [
+        ("2020-12", {"$anchor": "x"}, {"$anchor": "x"}),
+        ("2020-12", {"$anchor": "x"}, {"$dynamicAnchor": "x"}),
+        ("2019-09", {"$anchor": "x"}, {"$anchor": "x"}),
+        ("2020-12", {"$id": "http://e.com/x"}, {"$id": "http://e.com/x"}),
+        ("7", {"$id": "#x"}, {"$id": "#x"}),
+        ("7", {"$id": "http://e.com/x"}, {"$id": "http://e.com/x"}),
+        ("4", {"id": "#x"}, {"id": "#x"}),
+    ],
+)
+def test_two_schemas_of_one_name_are_refused(
+    backend: str, draft: str, one: dict[str, Any], other: dict[str, Any]
+) -> None:
+    names = {"a": {"type": "integer", **one}, "b": {"type": "string", **other}}
+    key = "definitions" if draft in ("4", "7") else "$defs"
+
+    with pytest.raises(ValueError, match="two schemas have the name"):
+        Compiled({key: names}, draft=BY_NAME[draft])
+
+
+def test_anchors_of_two_resources_may_be_the_same(backend: str) -> None:
+    one, other = {"$id": "a", "$defs": {"x": {"$anchor": "x"}}}, {"$anchor": "x", "type": "integer"}
+    compiled = Compiled({"$id": "http://e.com/", "$defs": {"a": one, "b": other}, "$ref": "#x"})
+
+    assert compiled.is_valid(1)
+    assert not compiled.is_valid("")
+
+
+@pytest.mark.parametrize("keyword", ["prefixItems", "dependentRequired", "minContains"])
+def test_credit_reads_no_keyword_of_a_later_draft(backend: str, keyword: str) -> None:
+    wanted = {"prefixItems": [{"type": "string"}], "minContains": 9}
+    value = {"dependentRequired": {"a": ["b"]}, **wanted}[keyword]
+    schema = {keyword: value, "contains": {"type": "integer"}, "maxItems": 1, "maxProperties": 0}
+    compiled = Compiled(schema, draft=BY_NAME["7"])
+
+    assert compiled.is_valid([1])
+    # contains 1, maxItems 0 of 1.
+    assert compiled.credit([1, 1])[0] == 1 / 2
+    assert compiled.credit({"a": 1})[0] == 0.0
