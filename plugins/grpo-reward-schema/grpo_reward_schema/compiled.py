@@ -10,7 +10,7 @@ from typing import Any
 
 from grpo_reward_schema import rust
 from grpo_reward_schema.credit import Tree
-from grpo_reward_schema.drafts import LATEST, REF_STANDS_ALONE, subschemas
+from grpo_reward_schema.drafts import LATEST, REF_STANDS_ALONE, specification_of, subschemas
 from grpo_reward_schema.patterns import LimitHit
 from grpo_reward_schema.plain import escaped, plain_fault
 from grpo_reward_schema.reference import bounded_class, in_subresource
@@ -252,7 +252,7 @@ def names_of(schema: Mapping[str, Any], scope: Any, draft: str) -> list[str]:
     """What a reference may call a schema: its URI and its anchors."""
     if "$ref" in schema and draft in REF_STANDS_ALONE:
         return []
-    names = [f"{scope._base_uri}#{anchor.name}" for anchor in _of(draft).anchors_in(schema)]
+    names = [f"{scope._base_uri}#{anchor.name}" for anchor in specification_of(draft).anchors_in(schema)]
     own = schema.get("id" if draft.endswith("04/schema") else "$id", "")
     if isinstance(own, str) and own and not own.startswith("#"):
         names.append(scope._base_uri)
