@@ -252,7 +252,8 @@ def names_of(schema: Mapping[str, Any], scope: Any, draft: str) -> list[str]:
     """What a reference may call a schema: its URI and its anchors."""
     if "$ref" in schema and draft in REF_STANDS_ALONE:
         return []
-    names = [f"{scope._base_uri}#{anchor.name}" for anchor in specification_of(draft).anchors_in(schema)]
+    anchors = specification_of(draft).anchors_in(schema)
+    names = [f"{scope._base_uri}#{anchor.name}" for anchor in anchors]
     own = schema.get("id" if draft.endswith("04/schema") else "$id", "")
     if isinstance(own, str) and own and not own.startswith("#"):
         names.append(scope._base_uri)
