@@ -27,6 +27,7 @@ from grpo_core.sections import (
     LoraSection,
     ModelSection,
     PluginsSection,
+    RecordSection,
     RewardSection,
     RunSection,
     ScoringSection,
@@ -54,6 +55,7 @@ SECTIONS: dict[str, type[Section]] = {
     "[rewards.NAME.weight]": WeightSchedule,
     "[rewards.NAME.transform]": TransformSection,
     "[run]": RunSection,
+    "[record]": RecordSection,
     "[plugins]": PluginsSection,
     "[scoring]": ScoringSection,
 }

@@ -54,6 +54,7 @@ LEVELS = {
     "preflight": 4,
     "new_run": 4,
     "bulk": 4,
+    "recorded": 4,
     "training": 4,
     "testing": 4,
     "cli": 5,
@@ -72,6 +73,7 @@ SAME_LEVEL = {
     ("overlap", "looking"),
     ("config", "looking"),
     ("training", "preflight"),
+    ("training", "recorded"),
     ("new_run", "preflight"),
     ("config", "scoring"),  # a config checks a TRL-style function as it will be called
     ("entry", "scoring"),

@@ -82,6 +82,7 @@ def train_run(
             run_dir=run,
             manifest={"config": _resolved(config), **fingerprints},
             nested_columns=nested,
+            record=config.record,
             peft_config=_lora(config.model),
         )
     except GrpoError:

@@ -13,21 +13,34 @@ import torch
 import trl
 from peft import PeftModel
 from transformers import AutoProcessor, PreTrainedModel
-from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 
 from grpo_core.batch import too_few_rows
 from grpo_core.catalog import Catalog
 from grpo_core.composite import CompositeReward
-from grpo_core.errors import ConfigError, Problem, RewardError, listed, near
+from grpo_core.errors import ConfigError, Problem, RewardError, RunDirError, listed, near
 from grpo_core.record import RunDir
 from grpo_core.scoring.trl_style import TRL_ARGUMENTS
-from grpo_core.sections import Mode, RewardSection
+from grpo_core.sections import Mode, RecordSection, RewardSection
 from grpo_core.table import FloatArray
 from grpo_core.training.callbacks import RecordCallback
+from grpo_core.training.checkpoints import (
+    checkpoint_of,
+    is_full,
+    last_whole,
+    mark,
+    run_of,
+    steps_of,
+)
 from grpo_core.training.config import ALIASES, GRPOConfig
 from grpo_core.training.prompts import check_prompts
 from grpo_core.training.reference import same_as_saved, save_reference
-from grpo_core.training.seam import RENAMED, SeamCallback, to_trl, trainer_weights
+from grpo_core.training.seam import (
+    RENAMED,
+    SeamCallback,
+    record_section,
+    to_trl,
+    trainer_weights,
+)
 
 logger = logging.getLogger("grpo_core")
 
@@ -59,6 +72,8 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
         run_dir: The run's directory; default: a new `output_dir/run-001`, …
         manifest: Further content for the manifest.
         nested_columns: By mode, the columns that hold JSON text of nested values.
+        record: What the run's directory keeps of the completions: "all", "off", how many of a
+            generation, or a `RecordSection`.
         **kwargs: TRL's further arguments.
 
     Raises:
@@ -81,6 +96,7 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
         run_dir: RunDir | None = None,
         manifest: Mapping[str, Any] | None = None,
         nested_columns: Mapping[Mode, Collection[str]] | None = None,
+        record: str | int | RecordSection = "all",
         **kwargs: Any,
     ) -> None:
         """Translates the arguments and hands over to TRL."""
@@ -104,10 +120,9 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
         self._output_dir = Path(config.output_dir)
         self._manifest = dict(manifest or {})
         rewards = to_trl(self.composite, config)
-        for callback in rewards.callbacks:
-            if isinstance(callback, SeamCallback):
-                callback.seam.set_weights = self._set_weights
-                callback.seam.nested = nested_columns or {}
+        [seam] = [c.seam for c in rewards.callbacks if isinstance(c, SeamCallback)]
+        seam.set_weights = self._set_weights
+        seam.nested = nested_columns or {}
         original = None
         if _needs_reference(model, config, kwargs):
             tokenizer = _own_tokenizer(model) if tokenizer is None else tokenizer
@@ -123,7 +138,9 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
                 processing_class=tokenizer,
                 callbacks=[
                     *rewards.callbacks,
-                    RecordCallback(self.run_dir, self.manifest),
+                    RecordCallback(
+                        self.run_dir, self.manifest, record_section(record), seam.set_recorder
+                    ),
                     *(callbacks or ()),
                 ],
                 **kwargs,
@@ -166,31 +183,55 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
 
         Raises:
             RewardError: A reward broke its contract; the text ends with the checkpoint's path.
+            RunDirError: Something cannot be written, as on a full disk; the text names the last
+                whole checkpoint.
         """
         try:
             return super().train(*args, **kwargs)
         except RewardError as exc:
-            checkpoint = self.save_stopped()
-            raise RewardError(
-                f"{exc}\ntraining stopped after step {self.state.global_step}; "
-                f"checkpoint: {checkpoint}"
-            ) from exc
+            stopped = self._stopped(exc)
+            raise RewardError(stopped) from exc
+        except Exception as exc:
+            if not isinstance(exc, RunDirError) and not is_full(exc):
+                raise
+            raise RunDirError(self._stopped(exc)) from exc
+
+    def _stopped(self, exc: Exception) -> str:
+        """Saves a checkpoint; returns what stopped the training, and how to go on."""
+        text = f"{exc}\ntraining stopped after step {self.state.global_step}; "
+        try:
+            return f"{text}checkpoint: {self.save_stopped()}"
+        except Exception as failed:
+            whole = last_whole(self._output_dir, self.run_dir().path)
+            last = "there is no earlier one" if whole is None else f"the last whole one is {whole}"
+            return f"{text}no checkpoint could be saved ({failed}); {last}"
 
     def save_stopped(self) -> Path:
-        """Saves a checkpoint of the last whole step; returns its folder."""
-        name = f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}"
-        run = self.run_dir()
-        # Another run of the script may have left a checkpoint of the same step there.
-        folder = run.path if (self._output_dir / name).exists() else self._output_dir
+        """Saves a checkpoint of the last whole step, if there is none; returns its folder."""
+        run, step = self.run_dir().path, self.state.global_step
+        folder = self._output_dir
+        there = checkpoint_of(folder, step)
+        if there.exists():
+            if steps_of(there) and run_of(there) == run.resolve():
+                return there
+            folder = run  # another run of the script has left a checkpoint of the same step
         self.args.output_dir = str(folder)
         try:
             self._save_checkpoint(self.model, trial=None)
-        except BaseException:  # Ctrl-C again: a part of one would be taken for a checkpoint
-            shutil.rmtree(folder / name, ignore_errors=True)
-            raise
         finally:
             self.args.output_dir = str(self._output_dir)
-        return folder / name
+        return checkpoint_of(folder, step)
+
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        """As TRL does; the checkpoint is there whole or not at all, and names its run."""
+        folder = checkpoint_of(Path(self.args.output_dir), self.state.global_step)
+        try:
+            super()._save_checkpoint(model, trial)
+            if self.args.should_save:
+                mark(folder, self.run_dir().path)
+        except BaseException:  # Ctrl-C too: a part of one would be taken for a checkpoint
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
 
 
 def _composite(

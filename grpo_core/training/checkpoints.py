@@ -1,0 +1,89 @@
+"""The trainer's checkpoints on disk: which are whole, and of which run each is."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+
+from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
+
+# In each checkpoint, written last: where its run's directory lies.
+MARK = "grpo_run.json"
+_STATE = "trainer_state.json"
+_NAME = re.compile(re.escape(PREFIX_CHECKPOINT_DIR) + r"-(\d+)")
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+def checkpoint_of(folder: Path, step: int) -> Path:
+    """Where the trainer saves the checkpoint of a step."""
+    return folder / f"{PREFIX_CHECKPOINT_DIR}-{step}"
+
+
+def mark(checkpoint: Path, run: Path) -> None:
+    """Notes in a checkpoint which run it is of."""
+    way = os.path.relpath(run.resolve(), checkpoint.resolve())
+    (checkpoint / MARK).write_text(json.dumps({"run": way}) + "\n", encoding="utf-8")
+
+
+def run_of(checkpoint: Path) -> Path | None:
+    """The directory of a checkpoint's run; None if it is not known or not there."""
+    try:
+        way = json.loads((checkpoint / MARK).read_text(encoding="utf-8"))["run"]
+        run = (checkpoint / str(way)).resolve()
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return run if run.is_dir() else None
+
+
+def steps_of(checkpoint: Path) -> tuple[int, int] | None:
+    """Steps done and steps of the whole run; None if the checkpoint is not whole.
+
+    The trainer writes its state behind weights, optimizer and random state.
+    """
+    try:
+        state = json.loads((checkpoint / _STATE).read_text(encoding="utf-8"))
+        return int(state["global_step"]), int(state["max_steps"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def last_whole(folder: Path, run: Path) -> Path | None:
+    """The last whole checkpoint of a run, in a folder of checkpoints or in the run's own."""
+    found = [
+        (steps, path)
+        for path in {*_checkpoints(folder), *_checkpoints(run)}
+        if (steps := steps_of(path)) and run_of(path) == run.resolve()
+    ]
+    return max(found)[1] if found else None
+
+
+def remove_behind(folder: Path, step: int) -> list[Path]:
+    """Removes the checkpoints of later steps and those that are not whole; returns these."""
+    broken = []
+    for path in _checkpoints(folder):
+        steps = steps_of(path)
+        if steps is None or not (path / MARK).is_file():
+            broken.append(path)
+        elif steps[0] <= step:
+            continue
+        shutil.rmtree(path)
+    return broken
+
+
+def is_full(exc: BaseException) -> bool:
+    """True if a disk had no room. The libraries have errors of their own for it."""
+    if isinstance(exc, OSError) and exc.errno in _FULL:
+        return True
+    return os.strerror(errno.ENOSPC) in str(exc) or (
+        exc.__cause__ is not None and is_full(exc.__cause__)
+    )
+
+
+def _checkpoints(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        return []
+    return [p for p in folder.iterdir() if _NAME.fullmatch(p.name) and p.is_dir()]
