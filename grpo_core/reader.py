@@ -97,7 +97,17 @@ def read_draft(path: str | Path, overrides: Collection[str] = ()) -> Draft:
         ConfigError: The file cannot be read.
     """
     source = Path(path)
-    raw = _read_toml(source)
+    return make_draft(_read_toml(source), source, overrides)
+
+
+def make_draft(raw: dict[str, Any], source: Path, overrides: Collection[str] = ()) -> Draft:
+    """Makes a draft of what a TOML file holds.
+
+    Args:
+        raw: Its tables; changed by the overrides.
+        source: The file, or what stands for it.
+        overrides: `section.key=value` texts; the value is read as TOML, else as text.
+    """
     problems: list[Problem] = []
     for text in overrides:
         _override(raw, text, problems)

@@ -155,7 +155,7 @@ def test_read_all_problems_are_counted_under_the_files_name(file):
         ("[run]\ndir = ''\n", "run.dir: expected a text that is not empty, got ''"),
         ("[run]\ndir = 5\n", "run.dir: Input should be a valid string, got 5"),
         ("[run]\n", "run.dir: is missing"),
-        ("[record]\nraw = true\n", "record.raw: unknown key. Did you mean 'raw_text'?"),
+        ("[record]\nraw = true\n", "record.raw: unknown key. Keys are completions, raw_text"),
         ("[record]\ncompletions = 0\n", 'record.completions: expected "all", "off" or how many'),
     ],
 )
