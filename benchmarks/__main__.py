@@ -13,7 +13,7 @@ import time
 
 from benchmarks.report import Line, printed
 
-NAMES = ("imports", "cells", "waiting", "pool", "seam", "tags", "schema", "score_file")
+NAMES = ("imports", "cells", "waiting", "pool", "seam", "tags", "schema", "score_file", "replay")
 
 
 def main() -> None:
