@@ -17,7 +17,7 @@ _OF_POLICY = ("timeout_s", "on_timeout", "on_error")
 # What its values do to the total.
 _OF_TOTAL = ("weight", "missing", "transform", "requires", "otherwise", "shadow", "modes")
 # What tells the rows of two data sets apart; each kind of data has some of them.
-_OF_DATA = ("rows", "sha256", "files", "sha256_of_rows", "fingerprint", "held_out_of")
+_OF_DATA = ("rows", "sha256", "files", "sha256_of_rows", "fingerprint", "held_out_of", "seed")
 
 
 def value_changes(before: _Described, now: _Described) -> list[str]:
@@ -84,7 +84,7 @@ def _data_changes(
         if before is now:
             return []
         return [f"[{part}] was {'not ' if before is None else ''}there and is {_not(now)}"]
-    differ = [key for key in _OF_DATA if before.get(key) != now.get(key)]
+    differ = [key for key in _OF_DATA if _content(before, key) != _content(now, key)]
     if not differ:
         return []
     lines = _differences(f"{part}.path", before.get("path"), now.get("path"))
@@ -92,6 +92,14 @@ def _data_changes(
     if set(differ) - {"rows"}:
         lines.append(f"{part}: its content is not what it was")
     return lines
+
+
+def _content(data: Mapping[str, Any], key: str) -> Any:
+    """A part of what tells data apart, without folders."""
+    value = data.get(key)
+    if key == "files" and isinstance(value, Mapping):
+        return {PurePath(path).name: digest for path, digest in value.items()}
+    return PurePath(value).name if key == "held_out_of" and isinstance(value, str) else value
 
 
 def _not(now: object) -> str:

@@ -217,10 +217,19 @@ def next_free(path: Path) -> Path:
     """The first of `path-001`, `path-002`, … after all that exist."""
     if path.name in ("", ".."):  # "." and the like have no name to put a number behind
         path = path.resolve()
-    taken = re.compile(re.escape(path.name) + r"-(\d+)")
+    return path.parent / f"{path.name}-{max(_taken(path), default=0) + 1:03d}"
+
+
+def last_taken(path: Path) -> Path | None:
+    """The last of `path-001`, `path-002`, … that exist."""
+    taken = _taken(path)
+    return path.parent / taken[max(taken)] if taken else None
+
+
+def _taken(path: Path) -> dict[int, str]:
+    pattern = re.compile(re.escape(path.name) + r"-(\d+)")
     names = os.listdir(path.parent) if path.parent.is_dir() else []
-    last = max((int(m[1]) for m in map(taken.fullmatch, names) if m), default=0)
-    return path.parent / f"{path.name}-{last + 1:03d}"
+    return {int(m[1]): m[0] for m in map(pattern.fullmatch, names) if m}
 
 
 def file_sha256(path: Path) -> str:

@@ -108,6 +108,17 @@ def test_other_data_is_named(data, lines):
     assert run_changes(manifest(), manifest(data)) == lines
 
 
+def test_folder_that_moved_is_no_change():
+    before = manifest({"path": "rows", "rows": 8, "files": {"rows/a.jsonl": "aa"}})
+    now = manifest({"path": "/d/rows", "rows": 8, "files": {"/d/rows/a.jsonl": "aa"}})
+    before["eval"] = {"held_out_of": "rows", "rows": 2, "seed": 0}
+    now["eval"] = {"held_out_of": "/d/rows", "rows": 2, "seed": 0}
+
+    assert run_changes(before, now) == []
+    now["eval"]["seed"] = 1
+    assert run_changes(before, now) == ["eval: its content is not what it was"]
+
+
 def test_evaluation_that_came_is_named():
     now = {**manifest(), "eval": {"held_out_of": "train.jsonl"}}
 

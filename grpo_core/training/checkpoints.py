@@ -51,12 +51,17 @@ def steps_of(checkpoint: Path) -> tuple[int, int] | None:
         return None
 
 
-def last_whole(folder: Path, run: Path) -> Path | None:
-    """The last whole checkpoint of a run, in a folder of checkpoints or in the run's own."""
+def last_whole(folder: Path, run: Path | None = None) -> Path | None:
+    """The last whole checkpoint.
+
+    Args:
+        folder: A folder of checkpoints.
+        run: Only those of this run, and those in its own directory, too.
+    """
     found = [
         (steps, path)
-        for path in {*_checkpoints(folder), *_checkpoints(run)}
-        if (steps := steps_of(path)) and run_of(path) == run.resolve()
+        for path in {*_checkpoints(folder), *(() if run is None else _checkpoints(run))}
+        if (steps := steps_of(path)) and (run is None or run_of(path) == run.resolve())
     ]
     return max(found)[1] if found else None
 

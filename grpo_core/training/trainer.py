@@ -13,6 +13,7 @@ import torch
 import trl
 from peft import PeftModel
 from transformers import AutoProcessor, PreTrainedModel
+from transformers.trainer_utils import TrainOutput
 
 from grpo_core.batch import too_few_rows
 from grpo_core.catalog import Catalog
@@ -34,6 +35,7 @@ from grpo_core.training.checkpoints import (
 from grpo_core.training.config import ALIASES, GRPOConfig
 from grpo_core.training.prompts import check_prompts
 from grpo_core.training.reference import same_as_saved, save_reference
+from grpo_core.training.resuming import FinishedError, Resumed, go_on
 from grpo_core.training.seam import (
     RENAMED,
     SeamCallback,
@@ -141,6 +143,7 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
                     RecordCallback(
                         self.run_dir, self.manifest, record_section(record), seam.set_recorder
                     ),
+                    Resumed(),
                     *(callbacks or ()),
                 ],
                 **kwargs,
@@ -178,19 +181,41 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
             **self._manifest,
         }
 
-    def train(self, *args: Any, **kwargs: Any) -> Any:
+    def train(
+        self,
+        resume_from_checkpoint: str | bool | None = None,
+        *args: Any,
+        allow_changed: bool = False,
+        **kwargs: Any,
+    ) -> Any:
         """Trains; a reward that breaks its contract stops the run with a saved checkpoint.
 
+        Args:
+            resume_from_checkpoint: Go on behind a checkpoint, in the directory of its run; True:
+                the last whole one of `output_dir`.
+            *args: TRL's.
+            allow_changed: Go on though rewards, weights or data are not what they were.
+            **kwargs: TRL's.
+
         Raises:
+            ConfigError: They are not what they were.
             RewardError: A reward broke its contract; the text ends with the checkpoint's path.
             RunDirError: Something cannot be written, as on a full disk; the text names the last
                 whole checkpoint.
         """
+        if resume_from_checkpoint is True:
+            resume_from_checkpoint = str(last_whole(self._output_dir) or "") or True
+        if self._run is None and isinstance(resume_from_checkpoint, str):
+            run = run_of(Path(resume_from_checkpoint))
+            if run is not None:
+                self._run = go_on(run, self.manifest(), allow_changed=allow_changed)
         try:
-            return super().train(*args, **kwargs)
+            return super().train(resume_from_checkpoint, *args, **kwargs)
+        except FinishedError:
+            logger.warning("all %d steps of the run were done before", self.state.global_step)
+            return TrainOutput(self.state.global_step, 0.0, {})
         except RewardError as exc:
-            stopped = self._stopped(exc)
-            raise RewardError(stopped) from exc
+            raise RewardError(self._stopped(exc)) from exc
         except Exception as exc:
             if not isinstance(exc, RunDirError) and not is_full(exc):
                 raise
