@@ -11,7 +11,7 @@ from pathlib import Path
 
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 
-# In each checkpoint, written last: where its run's directory lies.
+# In each checkpoint: where its run's directory lies.
 MARK = "grpo_run.json"
 _STATE = "trainer_state.json"
 _NAME = re.compile(re.escape(PREFIX_CHECKPOINT_DIR) + r"-(\d+)")
@@ -24,7 +24,12 @@ def checkpoint_of(folder: Path, step: int) -> Path:
 
 
 def mark(checkpoint: Path, run: Path) -> None:
-    """Notes in a checkpoint which run it is of."""
+    """Begins a checkpoint: notes which run it is of.
+
+    Not behind the trainer, which removes older checkpoints as soon as it has written a new one.
+    """
+    checkpoint.mkdir(parents=True, exist_ok=True)
+    (checkpoint / _STATE).unlink(missing_ok=True)  # another run's, which would make it whole
     way = os.path.relpath(run.resolve(), checkpoint.resolve())
     (checkpoint / MARK).write_text(json.dumps({"run": way}) + "\n", encoding="utf-8")
 

@@ -251,9 +251,9 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
         """As TRL does; the checkpoint is there whole or not at all, and names its run."""
         folder = checkpoint_of(Path(self.args.output_dir), self.state.global_step)
         try:
-            super()._save_checkpoint(model, trial)
             if self.args.should_save:
                 mark(folder, self.run_dir().path)
+            super()._save_checkpoint(model, trial)
         except BaseException:  # Ctrl-C too: a part of one would be taken for a checkpoint
             shutil.rmtree(folder, ignore_errors=True)
             raise
