@@ -30,8 +30,9 @@ def train(
 ) -> None:
     """Train as a config file says.
 
-    Exit code: 0 when trained, 1 if a reward stopped the run, 2 if the config is wrong; 130
-    after Ctrl-C and 143 after SIGTERM, with a checkpoint of the last whole step.
+    Exit code: 0 when trained, 1 if a reward stopped the run, 2 if the config is wrong, the
+    run is not what it was, or the disk is full; 130 after Ctrl-C and 143 after SIGTERM, with a
+    checkpoint of the last whole step.
     """
     from grpo_core.errors import ConfigError, MissingExtraError, RewardError
     from grpo_core.preflight import chosen_plugins

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from transformers import TrainerCallback
@@ -12,6 +13,7 @@ from grpo_core.record import RunDir
 from grpo_core.recorded.names import COMPLETIONS
 from grpo_core.recorded.write import CompletionRecord
 from grpo_core.sections import RecordSection
+from grpo_core.training.checkpoints import checkpoint_of, mark
 from grpo_core.training.recording import Recorder
 
 
@@ -23,7 +25,7 @@ class RecordCallback(TrainerCallback):
 
     def __init__(
         self,
-        run_dir: Callable[[], RunDir],
+        run_dir: Callable[[int], RunDir],
         manifest: Callable[[], Mapping[str, Any]],
         section: RecordSection,
         set_recorder: Callable[[Recorder | None], None],
@@ -31,7 +33,7 @@ class RecordCallback(TrainerCallback):
         """Takes what is asked once training starts.
 
         Args:
-            run_dir: Gives the run directory.
+            run_dir: Gives the run directory, of a run with so many steps done.
             manifest: Gives the manifest's content.
             section: What the record keeps.
             set_recorder: Gets the recorder.
@@ -46,7 +48,7 @@ class RecordCallback(TrainerCallback):
         """Creates the run's files; of a run that goes on, sets aside what comes again."""
         if not state.is_world_process_zero:
             return
-        self._run = run = self._run_dir()
+        self._run = run = self._run_dir(state.global_step)
         run.begin(state.global_step)
         manifest = self._manifest()
         run.write_manifest(manifest, state.global_step)
@@ -54,6 +56,12 @@ class RecordCallback(TrainerCallback):
         record.begin(state.global_step)
         off = self._section.completions == "off"
         self._set_recorder(None if off else Recorder(record, manifest["rewards"]))
+
+    def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Notes in TRL's checkpoint which run it is of; in ours it stands from the start."""
+        checkpoint = checkpoint_of(Path(args.output_dir), state.global_step)
+        if self._run is not None and checkpoint.is_dir():
+            mark(checkpoint, self._run.path)
 
     def on_log(
         self,

@@ -23,13 +23,18 @@ def checkpoint_of(folder: Path, step: int) -> Path:
     return folder / f"{PREFIX_CHECKPOINT_DIR}-{step}"
 
 
-def mark(checkpoint: Path, run: Path) -> None:
-    """Begins a checkpoint: notes which run it is of.
+def begin(checkpoint: Path, run: Path) -> None:
+    """Makes the folder of a checkpoint, with the mark of its run.
 
-    Not behind the trainer, which removes older checkpoints as soon as it has written a new one.
+    Not once it is written: the trainer removes the older ones before it returns.
     """
     checkpoint.mkdir(parents=True, exist_ok=True)
     (checkpoint / _STATE).unlink(missing_ok=True)  # another run's, which would make it whole
+    mark(checkpoint, run)
+
+
+def mark(checkpoint: Path, run: Path) -> None:
+    """Notes in a checkpoint which run it is of."""
     way = os.path.relpath(run.resolve(), checkpoint.resolve())
     (checkpoint / MARK).write_text(json.dumps({"run": way}) + "\n", encoding="utf-8")
 

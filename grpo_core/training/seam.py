@@ -13,7 +13,6 @@ import logging
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,18 +21,16 @@ from transformers import TrainerCallback
 
 from grpo_core.composite import CompositeReward
 from grpo_core.errors import ConfigError, GrpoError, NotSupportedYetError, Problem
-from grpo_core.reader import parse_section
-from grpo_core.record import RunDir
 from grpo_core.recorded.batch import Scale
 from grpo_core.schedules import Schedule, problems
 from grpo_core.scoring.trl_batch import TrlBatch
 from grpo_core.scoring.trl_style import TRL_ARGUMENTS
 from grpo_core.sections import Mode, RecordSection
 from grpo_core.table import FloatArray
-from grpo_core.training.callbacks import RecordCallback
 from grpo_core.training.completions import CompletionBuilder
 from grpo_core.training.recording import Recorder
 from grpo_core.training.scored import ScoredBatch, Warnings
+from grpo_core.training.script_record import record_callback, record_section
 
 logger = logging.getLogger("grpo_core")
 
@@ -349,37 +346,10 @@ def to_trl(
     callbacks: list[TrainerCallback] = [SeamCallback(seam)]
     section = record_section(record)
     if section.completions != "off":
-        callbacks.append(
-            RecordCallback(
-                lambda: RunDir.numbered(Path(args.output_dir), "run"),
-                lambda: {
-                    "rewards": composite.describe(),
-                    "seeds": {"seed": args.seed, "data_seed": args.data_seed},
-                    "args": args.to_dict(),
-                },
-                section,
-                seam.set_recorder,
-            )
-        )
+        callbacks.append(record_callback(composite, args, section, seam.set_recorder))
     return TrlRewards(
         [_Column(seam, k, name) for k, name in enumerate(seam.names)], weights, callbacks
     )
-
-
-def record_section(record: str | int | RecordSection) -> RecordSection:
-    """What a script says of the record, as `[record]` of a config.
-
-    Raises:
-        ConfigError: It says something else.
-    """
-    if isinstance(record, RecordSection):
-        return record
-    problems: list[Problem] = []
-    section = parse_section(RecordSection, {"completions": record}, "record", "record", problems)
-    if problems:
-        raise ConfigError([Problem("record", problems[0].message)])
-    assert isinstance(section, RecordSection)
-    return section
 
 
 def trainer_weights(composite: CompositeReward) -> list[float]:

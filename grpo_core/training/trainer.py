@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import logging
 import shutil
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +16,18 @@ from transformers import AutoProcessor, PreTrainedModel
 from transformers.trainer_utils import TrainOutput
 
 from grpo_core.batch import too_few_rows
-from grpo_core.catalog import Catalog
 from grpo_core.composite import CompositeReward
 from grpo_core.errors import ConfigError, Problem, RewardError, RunDirError, listed, near
 from grpo_core.record import RunDir
 from grpo_core.scoring.trl_style import TRL_ARGUMENTS
-from grpo_core.sections import Mode, RecordSection, RewardSection
+from grpo_core.sections import Mode, RecordSection
 from grpo_core.table import FloatArray
 from grpo_core.training.callbacks import RecordCallback
 from grpo_core.training.checkpoints import (
+    begin,
     checkpoint_of,
     is_full,
     last_whole,
-    mark,
     run_of,
     steps_of,
 )
@@ -36,23 +35,16 @@ from grpo_core.training.config import ALIASES, GRPOConfig
 from grpo_core.training.prompts import check_prompts
 from grpo_core.training.reference import same_as_saved, save_reference
 from grpo_core.training.resuming import FinishedError, Resumed, go_on
+from grpo_core.training.rewards import RewardsArgument, composite_of
+from grpo_core.training.script_record import record_section
 from grpo_core.training.seam import (
     RENAMED,
     SeamCallback,
-    record_section,
     to_trl,
     trainer_weights,
 )
 
 logger = logging.getLogger("grpo_core")
-
-RewardsArgument = (
-    str
-    | Callable[..., Any]
-    | Sequence[str | Callable[..., Any]]
-    | Mapping[str, Any]
-    | CompositeReward
-)
 
 # Columns that TRL drops before it calls a reward, or that collide with its arguments.
 _RESERVED = (*TRL_ARGUMENTS, "completion")
@@ -109,7 +101,7 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
         config = copy.copy(config)  # the caller's may serve another trainer with other rewards
         if reward_weights is None:
             reward_weights = config.reward_weights
-        self.composite = _composite(reward_funcs, reward_weights)
+        self.composite = composite_of(reward_funcs, reward_weights)
         config.reward_weights = trainer_weights(self.composite)
         check_data(self.composite, config, train_dataset, eval_dataset)
         parts = eval_dataset if isinstance(eval_dataset, Mapping) else {"": eval_dataset}
@@ -141,7 +133,10 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
                 callbacks=[
                     *rewards.callbacks,
                     RecordCallback(
-                        self.run_dir, self.manifest, record_section(record), seam.set_recorder
+                        lambda _: self.run_dir(),
+                        self.manifest,
+                        record_section(record),
+                        seam.set_recorder,
                     ),
                     Resumed(),
                     *(callbacks or ()),
@@ -252,83 +247,11 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
         folder = checkpoint_of(Path(self.args.output_dir), self.state.global_step)
         try:
             if self.args.should_save:
-                mark(folder, self.run_dir().path)
+                begin(folder, self.run_dir().path)
             super()._save_checkpoint(model, trial)
         except BaseException:  # Ctrl-C too: a part of one would be taken for a checkpoint
             shutil.rmtree(folder, ignore_errors=True)
             raise
-
-
-def _composite(
-    rewards: RewardsArgument | None,
-    weights: Sequence[float] | Mapping[str, float] | None,
-) -> CompositeReward:
-    if isinstance(rewards, CompositeReward):
-        if weights is not None and list(weights) != trainer_weights(rewards):
-            raise ConfigError("give the weights in CompositeReward, not in reward_weights too")
-        return rewards
-    if rewards is None:
-        raise ConfigError("reward_funcs is missing: give a name, a function or a list of them")
-    catalog = Catalog()
-    named = _named(rewards, catalog)
-    for name, weight in _weights(list(named), weights).items():
-        given = named[name]
-        table = dict(given) if isinstance(given, Mapping) else {"use": given}
-        if isinstance(given, RewardSection):
-            table = given.model_dump()
-        named[name] = {**table, "weight": weight}
-    return CompositeReward(named, catalog=catalog)
-
-
-def _named(rewards: Any, catalog: Catalog) -> dict[str, Any]:
-    """Gives each reward its instance name: its own, with #2 for the second of a name."""
-    if isinstance(rewards, Mapping):
-        return dict(rewards)
-    if isinstance(rewards, str) or callable(rewards):
-        rewards = [rewards]
-    named: dict[str, Any] = {}
-    for reward in rewards:
-        if isinstance(reward, str):
-            base = reward
-        elif callable(reward):
-            base = catalog.resolve(reward).name
-        else:
-            raise ConfigError(
-                f"reward_funcs holds {type(reward).__name__}; expected names of rewards and "
-                f"functions. A reward model: wrap it in a function"
-            )
-        name, n = base, 2
-        while name in named:
-            name, n = f"{base}#{n}", n + 1
-        named[name] = reward
-    return named
-
-
-def _weights(
-    names: list[str], weights: Sequence[float] | Mapping[str, float] | None
-) -> dict[str, float]:
-    if weights is None:
-        return {}
-    if isinstance(weights, Mapping):
-        unknown = [n for n in weights if n not in names]
-        if unknown:
-            raise ConfigError(
-                f"reward_weights names {unknown[0]!r}, which is no reward here."
-                f"{near(unknown[0], names)} Rewards are {listed(names)}."
-            )
-        return {name: _float(name, weight) for name, weight in weights.items()}
-    if len(weights) != len(names):
-        raise ConfigError(
-            f"reward_weights has {len(weights)} numbers for {len(names)} rewards: "
-            f"{', '.join(names)}"
-        )
-    return {n: _float(n, w) for n, w in zip(names, weights, strict=True)}
-
-
-def _float(name: str, weight: Any) -> float:
-    if isinstance(weight, bool) or not isinstance(weight, int | float):
-        raise ConfigError(f"reward_weights: expected a number for {name!r}, got {weight!r}")
-    return float(weight)
 
 
 def _one_of(first_name: str, first: Any, second_name: str, second: Any) -> Any:

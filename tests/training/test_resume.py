@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from short_runs import learnt, metrics_file, ours, said, same, trained
+from short_runs import learnt, metrics_file, ours, said, same, theirs, trained
 from test_run import fails, grpo, project  # noqa: F401
 
 from grpo_core import Completion, reward
@@ -107,6 +107,18 @@ def test_resume_of_true_takes_the_last_whole_checkpoint(texts, small):
     again.train(resume_from_checkpoint=True)
 
     assert sorted(texts_of(Path(small["output_dir"]) / "run-001")) == [1, 2, 3]
+
+
+def test_script_of_trl_goes_on_in_the_run_of_its_checkpoint(texts, small, caplog):
+    small |= {"save_strategy": "steps", "save_steps": 1}
+    trained(theirs({"length": {"use": length, "weight": 0.5}}, texts, small, record="all"))
+
+    again = theirs({"length": length}, texts, small | {"max_steps": 3}, record="all")
+    again.train(resume_from_checkpoint=str(Path(small["output_dir"]) / "checkpoint-2"))
+
+    run = Path(small["output_dir"]) / "run-001"
+    assert sorted(texts_of(run)) == [1, 2, 3]
+    assert f"going on with {run}: rewards.length.weight was 0.5 and is 1.0" in said(caplog)
 
 
 # The command
