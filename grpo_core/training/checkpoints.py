@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
+import math
 import os
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
+from safetensors import SafetensorError
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
+
+from grpo_core.errors import RunDirError
 
 # In each checkpoint: where its run's directory lies.
 MARK = "grpo_run.json"
 _STATE = "trainer_state.json"
 _NAME = re.compile(re.escape(PREFIX_CHECKPOINT_DIR) + r"-(\d+)")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
+_LITTLE = 2**20  # bytes; a checkpoint takes more
 
 
 def checkpoint_of(folder: Path, step: int) -> Path:
@@ -89,13 +96,38 @@ def remove_behind(folder: Path, step: int) -> list[Path]:
     return broken
 
 
+@contextlib.contextmanager
+def written_whole(folder: Path) -> Iterator[None]:
+    """Removes a folder that could not be finished.
+
+    Raises:
+        RunDirError: It could not be written. On a full disk each library has an error of its own,
+            and torch's speaks of positions.
+    """
+    try:
+        yield
+    except BaseException as exc:  # Ctrl-C too: a part of a checkpoint would be taken for one
+        full = is_full(exc) or _free(folder) < _LITTLE
+        shutil.rmtree(folder, ignore_errors=True)
+        if not isinstance(exc, OSError | RuntimeError | SafetensorError):
+            raise
+        why = os.strerror(errno.ENOSPC) if full else str(exc)
+        raise RunDirError(f"{folder} cannot be written: {why}") from exc
+
+
 def is_full(exc: BaseException) -> bool:
-    """True if a disk had no room. The libraries have errors of their own for it."""
-    if isinstance(exc, OSError) and exc.errno in _FULL:
-        return True
-    return os.strerror(errno.ENOSPC) in str(exc) or (
-        exc.__cause__ is not None and is_full(exc.__cause__)
+    """True if an error says that a disk had no room."""
+    return (isinstance(exc, OSError) and exc.errno in _FULL) or (
+        os.strerror(errno.ENOSPC) in str(exc)
     )
+
+
+def _free(folder: Path) -> float:
+    """Bytes that are free on the disk of a folder."""
+    try:
+        return shutil.disk_usage(folder).free
+    except OSError:
+        return math.inf
 
 
 def _checkpoints(folder: Path) -> list[Path]:

@@ -22,6 +22,7 @@ from grpo_core.sections import ModelSection, RunConfig
 from grpo_core.training.again import portable
 from grpo_core.training.callbacks import FinalEvaluation, ProgressLine
 from grpo_core.training.check import check_run, model_name
+from grpo_core.training.checkpoints import written_whole
 from grpo_core.training.interrupts import Interrupts, TerminatedError
 from grpo_core.training.prepared import Prepared, run_path
 from grpo_core.training.resuming import (
@@ -97,6 +98,8 @@ def train_run(
         checkpoint = None
         if there is not None:
             checkpoint = begin_from(run.path, Path(args.output_dir), write)
+        if checkpoint is not None:
+            args.eval_on_start = False  # before the first step of all, which was done
         run.write_config(portable(config))
         trainer = _trainer(draft, prepared, tokenizer, run, write, new=there is None)
         if before is not None:
@@ -104,7 +107,8 @@ def train_run(
         _train(trainer, checkpoint, config, run, write, new=there is None)
         model = run.path / "model"
         partial = run.path / "model.partial"
-        trainer.save_model(str(partial))
+        with written_whole(partial):
+            trainer.save_model(str(partial))
         shutil.rmtree(model, ignore_errors=True)
         partial.replace(model)
     return TrainedRun(run.path, model, trainer)

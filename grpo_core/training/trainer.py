@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import logging
-import shutil
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ from grpo_core.training.checkpoints import (
     last_whole,
     run_of,
     steps_of,
+    written_whole,
 )
 from grpo_core.training.config import ALIASES, GRPOConfig
 from grpo_core.training.prompts import check_prompts
@@ -245,13 +245,10 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         """As TRL does; the checkpoint is there whole or not at all, and names its run."""
         folder = checkpoint_of(Path(self.args.output_dir), self.state.global_step)
-        try:
+        with written_whole(folder):
             if self.args.should_save:
                 begin(folder, self.run_dir().path)
             super()._save_checkpoint(model, trial)
-        except BaseException:  # Ctrl-C too: a part of one would be taken for a checkpoint
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
 
 
 def _one_of(first_name: str, first: Any, second_name: str, second: Any) -> Any:

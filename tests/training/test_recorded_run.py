@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as parquet
 import pytest
+import torch
+from safetensors import SafetensorError
 from short_runs import metrics_file, ours, plain, theirs, trained
 
 from grpo_core import Completion, CompositeReward, Fail, Score, Skip, reward, to_trl
@@ -277,33 +279,47 @@ def test_full_disk_stops_the_run_with_a_new_checkpoint_where_there_is_room(
     assert (checkpoint / "trainer_state.json").is_file()
 
 
-@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), None])
-def test_full_disk_names_the_last_whole_checkpoint(texts, small, run, monkeypatch, error):
-    """Where a checkpoint is what cannot be written, whatever the libraries make of it."""
-    import torch
-    from safetensors import SafetensorError
+FULL = {
+    "system": OSError(28, "No space left on device"),
+    "safetensors": SafetensorError("I/O error: No space left on device (os error 28)"),
+    "torch": RuntimeError("[enforce fail at inline_container.cc:672] . unexpected pos 64 vs 0"),
+}
 
-    full = error or SafetensorError("I/O error: No space left on device (os error 28)")
+
+@pytest.mark.parametrize("library", FULL)
+def test_full_disk_names_the_last_whole_checkpoint(texts, small, run, monkeypatch, library):
+    """Where a checkpoint is what cannot be written, whatever the libraries make of it."""
     inner, count = torch.save, []
 
     def save(what, path, *args, **kwargs):
         if str(path).endswith("optimizer.pt"):
             count.append(path)
             if len(count) > 1:
-                raise full
+                raise FULL[library]
         inner(what, path, *args, **kwargs)
 
     monkeypatch.setattr(torch, "save", save)
+    monkeypatch.setattr("grpo_core.training.checkpoints._free", lambda folder: 0)
     small |= {"save_strategy": "steps", "save_steps": 1, "max_steps": 3}
 
     with pytest.raises(RunDirError) as caught:
         ours({"letters": letters}, texts, small).train()
 
-    last = Path(small["output_dir"]) / "checkpoint-1"
-    lines = str(caught.value).splitlines()
-    assert "No space left on device" in lines[0]
-    assert lines[1] == (
-        f"training stopped after step 2; no checkpoint could be saved ({full}); the last whole "
-        f"one is {last}"
+    out = Path(small["output_dir"])
+    wrong = f"{out / 'checkpoint-2'} cannot be written: No space left on device"
+    assert str(caught.value) == (
+        f"{wrong}\ntraining stopped after step 2; no checkpoint could be saved ({wrong}); the last "
+        f"whole one is {out / 'checkpoint-1'}"
     )
-    assert files(Path(small["output_dir"])) == ["README.md", "checkpoint-1", "run-001"]
+    assert files(out) == ["README.md", "checkpoint-1", "run-001"]
+
+
+def test_other_error_of_a_checkpoint_keeps_its_text(texts, small, monkeypatch):
+    def save(what, path, *args, **kwargs):
+        raise RuntimeError("no such device")
+
+    monkeypatch.setattr(torch, "save", save)
+    small |= {"save_strategy": "steps", "save_steps": 1}
+
+    with pytest.raises(RunDirError, match="checkpoint-1 cannot be written: no such device\n"):
+        ours({"letters": letters}, texts, small).train()

@@ -306,3 +306,18 @@ def test_script_that_resumes_with_another_reward_is_stopped(texts, small):
 
     with pytest.raises(ConfigError, match=r"rewards.length.weight was 0.5 and is 1.0"):
         again.train(resume_from_checkpoint=str(Path(small["output_dir"]) / "checkpoint-1"))
+
+
+def test_train_resume_evaluates_as_a_run_without_a_stop(project):  # noqa: F811
+    held_out = ("--set", "eval.fraction=0.25", "--set", "eval.every=2")
+    train(*held_out, "--set", "run.dir=runs/whole", "--set", "train.max_steps=4")
+    train(*held_out)
+
+    train(*held_out, "--set", "train.max_steps=4", "--resume")
+
+    evaluated = [
+        [(b.step, b.part, [c.text for c in b.completions]) for b in read_record(run, "eval")]
+        for run in (project / "runs/first", project / "runs/whole")
+    ]
+    assert evaluated[0] == evaluated[1]
+    assert {step for step, _, _ in evaluated[0]} == {0, 2, 4}
