@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from docs_pages import ROOT, code, table_under
 from short_runs import ours, trained
 from test_run import fails, grpo, project  # noqa: F401
 
@@ -79,6 +81,19 @@ def test_replay_of_a_changed_weight_equals_the_real_table_of_such_a_run(
     decides = [r["decides_now"] for r in shown["rewards"].values()]
     assert sum(decides) == pytest.approx(1.0)
     assert shown["rewards"]["format"]["decides_now"] > 0.5  # it has the largest weight
+
+
+def test_cli_page_has_the_keys_of_the_json(project):  # noqa: F811
+    train()
+    _, shown = replay("runs/first")
+    [row] = [
+        r
+        for r in table_under(ROOT / "docs/reference/cli.md", "grpo replay")
+        if code(r["argument"]) == "--json"
+    ]
+
+    keys = re.findall(r"`(\w+)`", row["meaning"])
+    assert sorted(keys) == sorted(shown)
 
 
 def test_replay_of_a_run_as_it_was_changes_nothing(project):  # noqa: F811
