@@ -25,6 +25,7 @@ NAMES = (
     "sandbox",
     "safety",
     "score_file",
+    "replay",
 )
 
 

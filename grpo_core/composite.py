@@ -197,6 +197,7 @@ class CompositeReward:
         *,
         group_size: int | None = None,
         mode: Mode | None = None,
+        only: Collection[str] | None = None,
     ) -> ScoreTable:
         """Scores completions with every reward.
 
@@ -206,6 +207,7 @@ class CompositeReward:
             group_size: Completions per prompt (G), the completions of a prompt next to each
                 other; default: groups as the completions' `group` says, if it says so.
             mode: Leave out the rewards that do not run in this mode; default: all run.
+            only: Leave out all other rewards; these read none of those.
 
         Returns:
             B x K values, outcomes and times. What a reward raises or lets time out becomes the
@@ -221,6 +223,8 @@ class CompositeReward:
         tasks = {}
         for entry in self.entries:
             if mode is not None and mode not in entry.section.modes:
+                continue
+            if only is not None and entry.name not in only:
                 continue
             if entry.scope == "group" and groups is None:
                 raise ConfigError(

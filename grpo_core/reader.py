@@ -17,6 +17,7 @@ from grpo_core.sections import (
     EvalSection,
     ModelSection,
     PluginsSection,
+    RecordSection,
     RewardSection,
     RunConfig,
     RunSection,
@@ -25,11 +26,7 @@ from grpo_core.sections import (
 )
 
 # Keys of the design that this version refuses, by section.
-NOT_YET = {
-    "": ("record",),
-    "model": ("quantization", "chat_template"),
-    "train": ("resume_from_checkpoint",),
-}
+NOT_YET = {"model": ("quantization", "chat_template")}
 
 
 # What stands for a wrong value while the other keys are looked at; the section is lost where a key
@@ -50,8 +47,8 @@ class Draft:
 
     Attributes:
         source: The file.
-        sections: `[model]`, `[data]`, `[eval]`, `[run]`, `[plugins]` and `[scoring]`, by name;
-            None where one could not be read, absent where the file has none.
+        sections: `[model]`, `[data]`, `[eval]`, `[run]`, `[plugins]`, `[scoring]` and `[record]`,
+            by name; None where one could not be read, absent where the file has none.
         rewards: The `[rewards.<name>]` that could be read, by name.
         train: `[train]`.
         problems: What is wrong with the structure.
@@ -100,7 +97,17 @@ def read_draft(path: str | Path, overrides: Collection[str] = ()) -> Draft:
         ConfigError: The file cannot be read.
     """
     source = Path(path)
-    raw = _read_toml(source)
+    return make_draft(_read_toml(source), source, overrides)
+
+
+def make_draft(raw: dict[str, Any], source: Path, overrides: Collection[str] = ()) -> Draft:
+    """Makes a draft of what a TOML file holds.
+
+    Args:
+        raw: Its tables; changed by the overrides.
+        source: The file, or what stands for it.
+        overrides: `section.key=value` texts; the value is read as TOML, else as text.
+    """
     problems: list[Problem] = []
     for text in overrides:
         _override(raw, text, problems)
@@ -111,6 +118,7 @@ def read_draft(path: str | Path, overrides: Collection[str] = ()) -> Draft:
         "run": RunSection,
         "plugins": PluginsSection,
         "scoring": ScoringSection,
+        "record": RecordSection,
     }
     known = [*sections, "rewards", "train"]
     raw = _known_keys(raw, known, "", "", problems)
@@ -292,9 +300,7 @@ def _parse_train(raw: object, problems: list[Problem]) -> dict[str, Any]:
         return {}
     kept = {}
     for key, value in raw.items():
-        if key in NOT_YET["train"]:
-            problems.append(Problem(f"train.{key}", "is not supported yet; leave it out"))
-        elif key in ScoringSection.model_fields:
+        if key in ScoringSection.model_fields:
             problems.append(Problem(f"train.{key}", "belongs into [scoring], not into [train]"))
         else:
             kept[key] = value

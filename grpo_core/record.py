@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
 import os
 import platform
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -18,6 +19,7 @@ from grpo_core.errors import RunDirError
 
 MANIFEST = "manifest.json"
 METRICS = "metrics.jsonl"
+SUPERSEDED_METRICS = "metrics.superseded.jsonl"
 CONFIG = "config.toml"
 
 # Libraries whose versions change what a run computes.
@@ -36,11 +38,14 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class RunDir:
-    """A run directory that this process created.
+    """A run directory that this process created, or in which it goes on.
 
     Attributes:
         path: The directory.
+        changed: Of a run that goes on, what is not as it was before; else None.
     """
+
+    changed: Sequence[str] | None = None
 
     def __init__(self, path: Path) -> None:
         """Creates the directory.
@@ -76,10 +81,81 @@ class RunDir:
                 if not os.path.lexists(path):  # not a race for the number, but a real refusal
                     raise
 
-    def write_manifest(self, content: Mapping[str, Any]) -> None:
-        """Writes `manifest.json`: the content, the time and the versions of the libraries."""
+    @classmethod
+    def opened(cls, path: Path, changed: Sequence[str] = ()) -> RunDir:
+        """Goes on in the directory of a run.
+
+        Args:
+            path: The directory.
+            changed: What is not as it was before; the manifest keeps it.
+        """
+        run = cls.__new__(cls)
+        run.path, run.changed = path, tuple(changed)
+        return run
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keeps other processes from going on in the directory; a killed one lets it go.
+
+        Raises:
+            RunDirError: A process has it.
+        """
+        try:
+            import fcntl
+        except ImportError:  # Windows
+            yield
+            return
+        held = os.open(self.path, os.O_RDONLY)  # the folder itself, so that no file stays
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(held)
+            raise RunDirError(f"another process is training in {self.path}; end it first") from None
+        except OSError:  # a file system without locks
+            pass
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):
+                os.close(held)
+
+    def begin(self, step: int) -> None:
+        """Sets the metrics of later steps aside, and removes what a killed process left half done.
+
+        Args:
+            step: Steps that are done.
+        """
+        for name in (MANIFEST, CONFIG, METRICS):
+            (self.path / f"{name}.partial").unlink(missing_ok=True)
+        path = self.path / METRICS
+        if not path.is_file():
+            return
+        lines = path.read_bytes().splitlines(keepends=True)
+        steps = [_step_of(line) for line in lines]
+        later = [x for x, at in zip(lines, steps, strict=True) if at is not None and at > step]
+        if not later and None not in steps:
+            return
+        with (self.path / SUPERSEDED_METRICS).open("ab") as file:
+            file.writelines(later)
+        kept = [x for x, at in zip(lines, steps, strict=True) if at is not None and at <= step]
+        _write_whole(path, b"".join(kept).decode("utf-8"))
+
+    def write_manifest(self, content: Mapping[str, Any], step: int = 0) -> None:
+        """Writes `manifest.json`: the content, the time and the versions of the libraries.
+
+        Args:
+            content: What else it holds.
+            step: Steps that are done, of a run that goes on.
+        """
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        before = read_manifest(self.path) or {}
+        resumed = list(before.get("resumed", ()))
+        if self.changed is not None:
+            resumed.append({"time": now, "step": step, "changed": list(self.changed)})
+            self.changed = None
         manifest = {
-            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "created": before.get("created", now),
+            **({"resumed": resumed} if resumed else {}),
             "python": platform.python_version(),
             "platform": platform.platform(),
             "libraries": {name: _version(name) for name in _LIBRARIES},
@@ -95,19 +171,65 @@ class RunDir:
     def log_metrics(self, step: int, metrics: Mapping[str, Any]) -> None:
         """Appends one line to `metrics.jsonl`; a number that is not finite becomes null."""
         line = {"step": step} | to_json(metrics) | {"step": step}
-        # Not kept open: nobody says when the last evaluation was, or that Ctrl-C ended a training.
-        with (self.path / METRICS).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
+        path = self.path / METRICS
+        try:
+            # Not kept open: nobody says when the last evaluation was, or that Ctrl-C ended it.
+            with path.open("ab") as file:
+                start = file.tell()
+                try:
+                    file.write((json.dumps(line) + "\n").encode())
+                    file.flush()
+                except OSError:  # half of a line is no line
+                    with contextlib.suppress(OSError):
+                        file.truncate(start)
+                    raise
+        except OSError as exc:
+            raise RunDirError(f"{path} cannot be written: {exc.strerror or exc}") from exc
+
+
+def read_manifest(run: Path) -> dict[str, Any] | None:
+    """The manifest of a run; None if there is none.
+
+    Raises:
+        RunDirError: It cannot be read.
+    """
+    path = run / MANIFEST
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as exc:
+        raise RunDirError(f"{path} cannot be read: {exc}") from exc
+    if not isinstance(found, dict):
+        raise RunDirError(f"{path} cannot be read: expected an object, got {found!r}")
+    return found
+
+
+def _step_of(line: bytes) -> int | None:
+    """The step of a line of metrics; None where only half of it was written."""
+    try:
+        return int(json.loads(line)["step"]) if line.endswith(b"\n") else None
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 def next_free(path: Path) -> Path:
     """The first of `path-001`, `path-002`, … after all that exist."""
     if path.name in ("", ".."):  # "." and the like have no name to put a number behind
         path = path.resolve()
-    taken = re.compile(re.escape(path.name) + r"-(\d+)")
+    return path.parent / f"{path.name}-{max(_taken(path), default=0) + 1:03d}"
+
+
+def last_taken(path: Path) -> Path | None:
+    """The last of `path-001`, `path-002`, … that exist."""
+    taken = _taken(path)
+    return path.parent / taken[max(taken)] if taken else None
+
+
+def _taken(path: Path) -> dict[int, str]:
+    pattern = re.compile(re.escape(path.name) + r"-(\d+)")
     names = os.listdir(path.parent) if path.parent.is_dir() else []
-    last = max((int(m[1]) for m in map(taken.fullmatch, names) if m), default=0)
-    return path.parent / f"{path.name}-{last + 1:03d}"
+    return {int(m[1]): m[0] for m in map(pattern.fullmatch, names) if m}
 
 
 def file_sha256(path: Path) -> str:

@@ -333,6 +333,25 @@ class RunSection(Section):
     dir: str = Field(min_length=1)
 
 
+def _completions(value: object) -> object:
+    whole = isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    if value in ("all", "off") or whole:
+        return value
+    raise ValueError('expected "all", "off" or how many of a step, at least 1')
+
+
+class RecordSection(Section):
+    """`[record]`: what the run directory keeps of the completions.
+
+    Attributes:
+        completions: "all", "off", or how many of each generation, rounded up to whole groups.
+        raw_text: Keep the texts with their special tokens, too.
+    """
+
+    completions: Annotated[Literal["all", "off"] | int, BeforeValidator(_completions)] = "all"
+    raw_text: bool = False
+
+
 class PluginsSection(Section):
     """`[plugins]`: which distributions may be used.
 
@@ -357,6 +376,7 @@ class RunConfig(BaseModel):
         run: `[run]`, or None for a numbered directory under `runs`.
         plugins: `[plugins]`.
         scoring: `[scoring]`.
+        record: `[record]`.
         source: The file it was read from.
     """
 
@@ -370,6 +390,7 @@ class RunConfig(BaseModel):
     run: RunSection | None = None
     plugins: PluginsSection = Field(default_factory=PluginsSection)
     scoring: ScoringSection = Field(default_factory=ScoringSection)
+    record: RecordSection = Field(default_factory=RecordSection)
     source: Path
 
     @property

@@ -147,7 +147,7 @@ def test_read_all_problems_are_counted_under_the_files_name(file):
     ("text", "problem"),
     [
         ("[modle]\n", "modle: unknown key. Did you mean 'model'?"),
-        ("[reward.a]\n", "reward: unknown key. Did you mean 'rewards'?"),
+        ("[reward.a]\n", "reward: unknown key. Did you mean 'rewards' or 'record'?"),
         ("[run]\npath = 'r'\n", "run.path: unknown key. Keys are dir"),
         ("[plugins]\nblok = ['a']\n", "plugins.blok: unknown key. Did you mean 'block'?"),
         ("[plugins]\nblock = 'a'\n", "plugins.block: Input should be a valid list, got 'a'"),
@@ -155,7 +155,8 @@ def test_read_all_problems_are_counted_under_the_files_name(file):
         ("[run]\ndir = ''\n", "run.dir: expected a text that is not empty, got ''"),
         ("[run]\ndir = 5\n", "run.dir: Input should be a valid string, got 5"),
         ("[run]\n", "run.dir: is missing"),
-        ("[record]\ncompletions = 'all'\n", "record: is not supported yet; leave it out"),
+        ("[record]\nraw = true\n", "record.raw: unknown key. Keys are completions, raw_text"),
+        ("[record]\ncompletions = 0\n", 'record.completions: expected "all", "off" or how many'),
     ],
 )
 def test_read_fault_of_a_section_is_named(file, text, problem):
@@ -188,12 +189,6 @@ def test_read_fault_of_the_model_is_named(file, line, problem):
     (text,) = file.problems(GOOD.replace('name = "m"', 'name = "m"\n' + line))
 
     assert text.startswith(problem)
-
-
-def test_read_train_key_that_is_not_built_is_refused(file):
-    assert file.problems(GOOD + "resume_from_checkpoint = 'x'\n") == [
-        "train.resume_from_checkpoint: is not supported yet; leave it out"
-    ]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 import grpo_core
-from grpo_core.cli import check, demo, new, plugins, score, train
+from grpo_core.cli import check, demo, new, plugins, replay, score, train
 from grpo_core.cli.output import LostOutputError, exit_code_of, guard_stdout, let_go, say_error
 from grpo_core.errors import GrpoError, RewardError
 
@@ -35,6 +35,7 @@ app.add_typer(new.app, name="new")
 app.command()(score.score)
 app.command()(check.check)
 app.command()(train.train)
+app.command()(replay.replay)
 app.command()(demo.demo)
 
 

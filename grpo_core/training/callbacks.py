@@ -4,29 +4,64 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from transformers import TrainerCallback
 
 from grpo_core.record import RunDir
+from grpo_core.recorded.names import COMPLETIONS
+from grpo_core.recorded.write import CompletionRecord
+from grpo_core.sections import RecordSection
+from grpo_core.training.checkpoints import checkpoint_of, mark
+from grpo_core.training.recording import Recorder
 
 
 class RecordCallback(TrainerCallback):
-    """Writes the manifest when training starts and the metrics whenever the trainer logs."""
+    """Writes the manifest when training starts and the metrics whenever the trainer logs.
+
+    It also begins the record of the completions, which the seam writes.
+    """
 
     def __init__(
-        self, run_dir: Callable[[], RunDir], manifest: Callable[[], Mapping[str, Any]]
+        self,
+        run_dir: Callable[[int], RunDir],
+        manifest: Callable[[], Mapping[str, Any]],
+        section: RecordSection,
+        set_recorder: Callable[[Recorder | None], None],
     ) -> None:
-        """Takes what gives the run directory and the manifest's content, once training starts."""
+        """Takes what is asked once training starts.
+
+        Args:
+            run_dir: Gives the run directory, of a run with so many steps done.
+            manifest: Gives the manifest's content.
+            section: What the record keeps.
+            set_recorder: Gets the recorder.
+        """
         self._run_dir = run_dir
         self._manifest = manifest
+        self._section = section
+        self._set_recorder = set_recorder
         self._run: RunDir | None = None
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Creates the run's files."""
-        if state.is_world_process_zero:
-            self._run = self._run_dir()
-            self._run.write_manifest(self._manifest())
+        """Creates the run's files; of a run that goes on, sets aside what comes again."""
+        if not state.is_world_process_zero:
+            return
+        self._run = run = self._run_dir(state.global_step)
+        run.begin(state.global_step)
+        manifest = self._manifest()
+        run.write_manifest(manifest, state.global_step)
+        record = CompletionRecord(run.path / COMPLETIONS, self._section, args.process_index)
+        record.begin(state.global_step)
+        off = self._section.completions == "off"
+        self._set_recorder(None if off else Recorder(record, manifest["rewards"]))
+
+    def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Notes in TRL's checkpoint which run it is of; in ours it stands from the start."""
+        checkpoint = checkpoint_of(Path(args.output_dir), state.global_step)
+        if self._run is not None and checkpoint.is_dir():
+            mark(checkpoint, self._run.path)
 
     def on_log(
         self,

@@ -36,6 +36,7 @@ DEFAULTS: dict[str, Any] = {
 # Fields of `[train]` that other settings decide.
 _SET_ELSEWHERE = {
     "output_dir": "[run] dir",
+    "resume_from_checkpoint": "grpo train --resume",
     "reward_weights": "each reward's weight",
     "do_eval": "[eval]",
     "eval_strategy": "[eval] every",

@@ -22,8 +22,15 @@ from grpo_core.sections import ModelSection, RunConfig
 from grpo_core.training.again import portable
 from grpo_core.training.callbacks import FinalEvaluation, ProgressLine
 from grpo_core.training.check import check_run, model_name
+from grpo_core.training.checkpoints import written_whole
 from grpo_core.training.interrupts import Interrupts, TerminatedError
-from grpo_core.training.prepared import run_path
+from grpo_core.training.prepared import Prepared, run_path
+from grpo_core.training.resuming import (
+    begin_from,
+    go_on,
+    run_to_resume,
+    without_run,
+)
 from grpo_core.training.trainer import GRPOTrainer
 
 
@@ -47,6 +54,9 @@ def train_run(
     catalog: Catalog,
     write: Callable[[str], None],
     before: Callable[[GRPOTrainer], None] | None = None,
+    *,
+    resume: bool = False,
+    allow_changed: bool = False,
 ) -> TrainedRun:
     """Trains as the config says.
 
@@ -55,49 +65,107 @@ def train_run(
         catalog: The installed plugins.
         write: Prints a line.
         before: Called with the trainer before the first step.
+        resume: Go on with the run that the config leads to, behind its last whole checkpoint; if
+            there is none, begin it.
+        allow_changed: Go on though rewards, weights or data are not what they were.
 
     Raises:
-        ConfigError: Something is wrong with the config or the data; nothing was created.
+        ConfigError: Something is wrong with the config or the data, or a run that goes on is not
+            what it was; nothing was created.
+        RunDirError: Something cannot be written, or another process is training in the directory.
         RewardError: A reward broke its contract; a checkpoint was saved.
         KeyboardInterrupt: Ctrl-C, or SIGTERM as `TerminatedError`; a checkpoint was saved.
     """
-    report, prepared, tokenizer = check_run(draft, catalog, download=True)
+    there = run_to_resume(draft) if resume else None
+    if resume and there is None:
+        write("there is no run to go on with; a new one begins")
+    report, prepared, tokenizer = check_run(
+        draft if there is None else without_run(draft), catalog, download=True
+    )
     if report.problems or prepared is None:
         raise ConfigError(report.problems, str(draft.source))
     for warning in report.warnings:
         write(f"warning: {warning}")
-    config, dataset, eval_dataset, composite, args, fingerprints, nested = prepared
-    run = RunDir(run_path(config))
-    run.write_config(portable(config))
+    config, composite, args = prepared.config, prepared.composite, prepared.args
+    if there is None:
+        run = RunDir(run_path(config))
+    else:
+        manifest = {"rewards": composite.describe(), **prepared.fingerprints}
+        run = go_on(there, manifest, allow_changed=allow_changed)
+        args.output_dir = str(run.path / "checkpoints")
     args.model_init_kwargs = {**(args.model_init_kwargs or {}), **_model_arguments(config.model)}
+    with run.locked():
+        checkpoint = None
+        if there is not None:
+            checkpoint = begin_from(run.path, Path(args.output_dir), write)
+        if checkpoint is not None:
+            args.eval_on_start = False  # before the first step of all, which was done
+        run.write_config(portable(config))
+        trainer = _trainer(draft, prepared, tokenizer, run, write, new=there is None)
+        if before is not None:
+            before(trainer)
+        _train(trainer, checkpoint, config, run, write, new=there is None)
+        model = run.path / "model"
+        partial = run.path / "model.partial"
+        with written_whole(partial):
+            trainer.save_model(str(partial))
+        shutil.rmtree(model, ignore_errors=True)
+        partial.replace(model)
+    return TrainedRun(run.path, model, trainer)
+
+
+def _trainer(
+    draft: Draft,
+    prepared: Prepared,
+    tokenizer: Any,
+    run: RunDir,
+    write: Callable[[str], None],
+    *,
+    new: bool,
+) -> GRPOTrainer:
+    """The trainer; a new run's directory goes where the libraries refuse to make it."""
+    config, composite = prepared.config, prepared.composite
     try:
         trainer = GRPOTrainer(
             model_name(draft),
             composite,
-            args,
-            dataset,
-            eval_dataset,
+            prepared.args,
+            prepared.dataset,
+            prepared.eval_dataset,
             tokenizer=tokenizer,
             callbacks=[ProgressLine(composite.names, write), FinalEvaluation()],
             run_dir=run,
-            manifest={"config": _resolved(config), **fingerprints},
-            nested_columns=nested,
+            manifest={"config": _resolved(config), **prepared.fingerprints},
+            nested_columns=prepared.nested,
+            record=config.record,
             peft_config=_lora(config.model),
         )
     except GrpoError:
-        shutil.rmtree(run.path)
+        if new:
+            shutil.rmtree(run.path)
         raise
     except Exception as exc:
-        raise _refused(exc, config, run) from exc
+        raise _refused(exc, config, run, new=new) from exc
     trainer.remove_callback(PrinterCallback)
-    if before is not None:
-        before(trainer)
+    return trainer
+
+
+def _train(
+    trainer: GRPOTrainer,
+    checkpoint: Path | None,
+    config: RunConfig,
+    run: RunDir,
+    write: Callable[[str], None],
+    *,
+    new: bool,
+) -> None:
+    """Trains; a signal stops it with a checkpoint."""
     interrupts = Interrupts()
     trainer.add_callback(interrupts)
     try:
         with interrupts:
             try:
-                trainer.train()
+                trainer.train(None if checkpoint is None else str(checkpoint))
             except KeyboardInterrupt as exc:
                 _stop(trainer, exc, run, write)
                 raise
@@ -107,10 +175,7 @@ def train_run(
         if trainer.state.global_step:
             raise
         # Not one step was trained: a setting of the generation that is judged when it begins.
-        raise _refused(exc, config, run) from exc
-    model = run.path / "model"
-    trainer.save_model(str(model))
-    return TrainedRun(run.path, model, trainer)
+        raise _refused(exc, config, run, new=new) from exc
 
 
 def _stop(
@@ -131,12 +196,13 @@ def _stop(
     write(f"{stopped}; checkpoint: {checkpoint}")
 
 
-def _refused(exc: Exception, config: RunConfig, run: RunDir) -> ConfigError:
+def _refused(exc: Exception, config: RunConfig, run: RunDir, *, new: bool) -> ConfigError:
     """Makes an error of what the libraries refuse: a missing package, weights, a setting.
 
-    Nothing was trained, so the directory goes: its name stays free for the repaired config.
+    Nothing was trained, so a new directory goes: its name stays free for the repaired config.
     """
-    shutil.rmtree(run.path)
+    if new:
+        shutil.rmtree(run.path)
     return ConfigError(
         f"the trainer refuses what {config.source} asks for: {type(exc).__name__}: {exc}"
     )

@@ -21,13 +21,16 @@ from transformers import TrainerCallback
 
 from grpo_core.composite import CompositeReward
 from grpo_core.errors import ConfigError, GrpoError, NotSupportedYetError, Problem
+from grpo_core.recorded.batch import Scale
 from grpo_core.schedules import Schedule, problems
 from grpo_core.scoring.trl_batch import TrlBatch
 from grpo_core.scoring.trl_style import TRL_ARGUMENTS
-from grpo_core.sections import Mode
+from grpo_core.sections import Mode, RecordSection
 from grpo_core.table import FloatArray
 from grpo_core.training.completions import CompletionBuilder
+from grpo_core.training.recording import Recorder
 from grpo_core.training.scored import ScoredBatch, Warnings
+from grpo_core.training.script_record import record_callback, record_section
 
 logger = logging.getLogger("grpo_core")
 
@@ -78,8 +81,10 @@ class Seam:
         self.composite = composite
         self.names = [composite.names[k] for k in composite.counted]
         self.aggregate = args.multi_objective_aggregation
+        self._scale: Scale = args.scale_rewards
         self._mask_truncated = bool(args.mask_truncated_completions)
         self.state: Any = None
+        self._recorder: Recorder | None = None
         self.set_weights: Callable[[FloatArray], None] | None = None
         self.nested: Mapping[Mode, Collection[str]] = {}
         self._scheduled = np.array([isinstance(w, Schedule) for w in composite.schedules])
@@ -90,6 +95,10 @@ class Seam:
         self._values: FloatArray | None = None
         self._error: GrpoError | None = None
         self._next = 0
+
+    def set_recorder(self, recorder: Recorder | None) -> None:
+        """Takes what writes the batches into the run's record, once a training begins."""
+        self._recorder = recorder
 
     def attach(self, args: trl.GRPOConfig, model: Any, tokenizer: Any) -> None:
         """Learns what TRL does not tell reward functions.
@@ -106,6 +115,7 @@ class Seam:
         self._check_schedules(args)
         # The trainer's own, should it have been given other args than `to_trl`.
         self.aggregate = args.multi_objective_aggregation
+        self._scale = args.scale_rewards
         self._mask_truncated = bool(args.mask_truncated_completions)
         tokenizer = getattr(tokenizer, "tokenizer", tokenizer)  # a processor holds one
         self._host = _Host(
@@ -186,14 +196,12 @@ class Seam:
             group_size=group_size,
             mode=mode,
         )
-        self.composite.check_budget(table)
         weights = self._weights()
         combined = self.composite.combined(table, group_size, self.aggregate, weights, mode)
-        values = combined.effective
-        if self.set_weights is not None:
-            self.set_weights(weights)
-        elif self._scheduled.any():
+        values, theirs = combined.effective, weights
+        if self.set_weights is None and self._scheduled.any():
             values = np.where(self._scheduled, values * weights, values)
+            theirs = np.where(self._scheduled, 1.0, weights)
         scored = ScoredBatch(
             self.composite,
             made,
@@ -205,9 +213,16 @@ class Seam:
             self.aggregate,
             self._mask_truncated,
         )
+        log = further.get("log_metric")
+        if self._recorder is not None:  # before a budget stops the run: it shows why
+            n_functions = _n_functions(log)
+            self._recorder.write(scored, self.state, values, theirs, self._scale, n_functions)
+        self.composite.check_budget(table)
+        if self.set_weights is not None:
+            self.set_weights(weights)
         metrics = scored.metrics()
         self._warnings.tell(scored, metrics)
-        if log := further.get("log_metric"):
+        if log:
             for name, value in metrics.items():
                 log(name, value)
         return values
@@ -246,6 +261,12 @@ class Seam:
                 f"values; {args.multi_objective_aggregation} would normalize it away. Give a "
                 f"number, use sum_then_normalize, or train with grpo_core.GRPOTrainer"
             )
+
+
+def _n_functions(log_metric: Any) -> int | None:
+    """How many reward functions the trainer has, which tells them by nothing but this method."""
+    functions = getattr(getattr(log_metric, "__self__", None), "reward_funcs", None)
+    return None if functions is None else len(functions)
 
 
 class _Column:
@@ -292,7 +313,12 @@ class SeamCallback(TrainerCallback):
         self.seam.begin(state)
 
 
-def to_trl(composite: CompositeReward, args: trl.GRPOConfig) -> TrlRewards:
+def to_trl(
+    composite: CompositeReward,
+    args: trl.GRPOConfig,
+    *,
+    record: str | int | RecordSection = "off",
+) -> TrlRewards:
     """Makes TRL reward functions of the rewards, for a script that keeps TRL's own trainer.
 
     No default changes and no random number is drawn. Only `args.reward_weights` is set, if it is
@@ -301,6 +327,8 @@ def to_trl(composite: CompositeReward, args: trl.GRPOConfig) -> TrlRewards:
     Args:
         composite: The rewards.
         args: The GRPOConfig that the trainer gets.
+        record: "all", or how many of each generation: then a training makes a run directory,
+            `output_dir/run-001`, …, with its completions and metrics.
 
     Raises:
         ConfigError: `args.reward_weights` differs from the composite's weights.
@@ -315,10 +343,12 @@ def to_trl(composite: CompositeReward, args: trl.GRPOConfig) -> TrlRewards:
         args.reward_weights = weights
     _check_weights(args, composite)
     seam = Seam(composite, args)
+    callbacks: list[TrainerCallback] = [SeamCallback(seam)]
+    section = record_section(record)
+    if section.completions != "off":
+        callbacks.append(record_callback(composite, args, section, seam.set_recorder))
     return TrlRewards(
-        [_Column(seam, k, name) for k, name in enumerate(seam.names)],
-        weights,
-        [SeamCallback(seam)],
+        [_Column(seam, k, name) for k, name in enumerate(seam.names)], weights, callbacks
     )
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
-import shutil
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,31 +12,39 @@ import torch
 import trl
 from peft import PeftModel
 from transformers import AutoProcessor, PreTrainedModel
-from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
+from transformers.trainer_utils import TrainOutput
 
 from grpo_core.batch import too_few_rows
-from grpo_core.catalog import Catalog
 from grpo_core.composite import CompositeReward
-from grpo_core.errors import ConfigError, Problem, RewardError, listed, near
+from grpo_core.errors import ConfigError, Problem, RewardError, RunDirError, listed, near
 from grpo_core.record import RunDir
 from grpo_core.scoring.trl_style import TRL_ARGUMENTS
-from grpo_core.sections import Mode, RewardSection
+from grpo_core.sections import Mode, RecordSection
 from grpo_core.table import FloatArray
 from grpo_core.training.callbacks import RecordCallback
+from grpo_core.training.checkpoints import (
+    begin,
+    checkpoint_of,
+    is_full,
+    last_whole,
+    run_of,
+    steps_of,
+    written_whole,
+)
 from grpo_core.training.config import ALIASES, GRPOConfig
 from grpo_core.training.prompts import check_prompts
 from grpo_core.training.reference import same_as_saved, save_reference
-from grpo_core.training.seam import RENAMED, SeamCallback, to_trl, trainer_weights
+from grpo_core.training.resuming import FinishedError, Resumed, go_on
+from grpo_core.training.rewards import RewardsArgument, composite_of
+from grpo_core.training.script_record import record_section
+from grpo_core.training.seam import (
+    RENAMED,
+    SeamCallback,
+    to_trl,
+    trainer_weights,
+)
 
 logger = logging.getLogger("grpo_core")
-
-RewardsArgument = (
-    str
-    | Callable[..., Any]
-    | Sequence[str | Callable[..., Any]]
-    | Mapping[str, Any]
-    | CompositeReward
-)
 
 # Columns that TRL drops before it calls a reward, or that collide with its arguments.
 _RESERVED = (*TRL_ARGUMENTS, "completion")
@@ -59,6 +66,8 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
         run_dir: The run's directory; default: a new `output_dir/run-001`, …
         manifest: Further content for the manifest.
         nested_columns: By mode, the columns that hold JSON text of nested values.
+        record: What the run's directory keeps of the completions: "all", "off", how many of a
+            generation, or a `RecordSection`.
         **kwargs: TRL's further arguments.
 
     Raises:
@@ -81,6 +90,7 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
         run_dir: RunDir | None = None,
         manifest: Mapping[str, Any] | None = None,
         nested_columns: Mapping[Mode, Collection[str]] | None = None,
+        record: str | int | RecordSection = "all",
         **kwargs: Any,
     ) -> None:
         """Translates the arguments and hands over to TRL."""
@@ -91,7 +101,7 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
         config = copy.copy(config)  # the caller's may serve another trainer with other rewards
         if reward_weights is None:
             reward_weights = config.reward_weights
-        self.composite = _composite(reward_funcs, reward_weights)
+        self.composite = composite_of(reward_funcs, reward_weights)
         config.reward_weights = trainer_weights(self.composite)
         check_data(self.composite, config, train_dataset, eval_dataset)
         parts = eval_dataset if isinstance(eval_dataset, Mapping) else {"": eval_dataset}
@@ -104,10 +114,9 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
         self._output_dir = Path(config.output_dir)
         self._manifest = dict(manifest or {})
         rewards = to_trl(self.composite, config)
-        for callback in rewards.callbacks:
-            if isinstance(callback, SeamCallback):
-                callback.seam.set_weights = self._set_weights
-                callback.seam.nested = nested_columns or {}
+        [seam] = [c.seam for c in rewards.callbacks if isinstance(c, SeamCallback)]
+        seam.set_weights = self._set_weights
+        seam.nested = nested_columns or {}
         original = None
         if _needs_reference(model, config, kwargs):
             tokenizer = _own_tokenizer(model) if tokenizer is None else tokenizer
@@ -123,7 +132,13 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
                 processing_class=tokenizer,
                 callbacks=[
                     *rewards.callbacks,
-                    RecordCallback(self.run_dir, self.manifest),
+                    RecordCallback(
+                        lambda _: self.run_dir(),
+                        self.manifest,
+                        record_section(record),
+                        seam.set_recorder,
+                    ),
+                    Resumed(),
                     *(callbacks or ()),
                 ],
                 **kwargs,
@@ -161,108 +176,79 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
             **self._manifest,
         }
 
-    def train(self, *args: Any, **kwargs: Any) -> Any:
+    def train(
+        self,
+        resume_from_checkpoint: str | bool | None = None,
+        *args: Any,
+        allow_changed: bool = False,
+        **kwargs: Any,
+    ) -> Any:
         """Trains; a reward that breaks its contract stops the run with a saved checkpoint.
 
+        Args:
+            resume_from_checkpoint: Go on behind a checkpoint, in the directory of its run; True:
+                the last whole one of `output_dir`.
+            *args: TRL's.
+            allow_changed: Go on though rewards, weights or data are not what they were.
+            **kwargs: TRL's.
+
         Raises:
+            ConfigError: They are not what they were.
             RewardError: A reward broke its contract; the text ends with the checkpoint's path.
+            RunDirError: Something cannot be written, as on a full disk; the text names the last
+                whole checkpoint.
         """
+        if resume_from_checkpoint is True:
+            resume_from_checkpoint = str(last_whole(self._output_dir) or "") or True
+        if self._run is None and isinstance(resume_from_checkpoint, str):
+            run = run_of(Path(resume_from_checkpoint))
+            if run is not None:
+                self._run = go_on(run, self.manifest(), allow_changed=allow_changed)
         try:
-            return super().train(*args, **kwargs)
+            return super().train(resume_from_checkpoint, *args, **kwargs)
+        except FinishedError:
+            logger.warning("all %d steps of the run were done before", self.state.global_step)
+            return TrainOutput(self.state.global_step, 0.0, {})
         except RewardError as exc:
-            checkpoint = self.save_stopped()
-            raise RewardError(
-                f"{exc}\ntraining stopped after step {self.state.global_step}; "
-                f"checkpoint: {checkpoint}"
-            ) from exc
+            raise RewardError(self._stopped(exc)) from exc
+        except Exception as exc:
+            if not isinstance(exc, RunDirError) and not is_full(exc):
+                raise
+            raise RunDirError(self._stopped(exc)) from exc
+
+    def _stopped(self, exc: Exception) -> str:
+        """Saves a checkpoint; returns what stopped the training, and how to go on."""
+        text = f"{exc}\ntraining stopped after step {self.state.global_step}; "
+        try:
+            return f"{text}checkpoint: {self.save_stopped()}"
+        except Exception as failed:
+            whole = last_whole(self._output_dir, self.run_dir().path)
+            last = "there is no earlier one" if whole is None else f"the last whole one is {whole}"
+            return f"{text}no checkpoint could be saved ({failed}); {last}"
 
     def save_stopped(self) -> Path:
-        """Saves a checkpoint of the last whole step; returns its folder."""
-        name = f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}"
-        run = self.run_dir()
-        # Another run of the script may have left a checkpoint of the same step there.
-        folder = run.path if (self._output_dir / name).exists() else self._output_dir
+        """Saves a checkpoint of the last whole step, if there is none; returns its folder."""
+        run, step = self.run_dir().path, self.state.global_step
+        folder = self._output_dir
+        there = checkpoint_of(folder, step)
+        if there.exists():
+            if steps_of(there) and run_of(there) == run.resolve():
+                return there
+            folder = run  # another run of the script has left a checkpoint of the same step
         self.args.output_dir = str(folder)
         try:
             self._save_checkpoint(self.model, trial=None)
-        except BaseException:  # Ctrl-C again: a part of one would be taken for a checkpoint
-            shutil.rmtree(folder / name, ignore_errors=True)
-            raise
         finally:
             self.args.output_dir = str(self._output_dir)
-        return folder / name
+        return checkpoint_of(folder, step)
 
-
-def _composite(
-    rewards: RewardsArgument | None,
-    weights: Sequence[float] | Mapping[str, float] | None,
-) -> CompositeReward:
-    if isinstance(rewards, CompositeReward):
-        if weights is not None and list(weights) != trainer_weights(rewards):
-            raise ConfigError("give the weights in CompositeReward, not in reward_weights too")
-        return rewards
-    if rewards is None:
-        raise ConfigError("reward_funcs is missing: give a name, a function or a list of them")
-    catalog = Catalog()
-    named = _named(rewards, catalog)
-    for name, weight in _weights(list(named), weights).items():
-        given = named[name]
-        table = dict(given) if isinstance(given, Mapping) else {"use": given}
-        if isinstance(given, RewardSection):
-            table = given.model_dump()
-        named[name] = {**table, "weight": weight}
-    return CompositeReward(named, catalog=catalog)
-
-
-def _named(rewards: Any, catalog: Catalog) -> dict[str, Any]:
-    """Gives each reward its instance name: its own, with #2 for the second of a name."""
-    if isinstance(rewards, Mapping):
-        return dict(rewards)
-    if isinstance(rewards, str) or callable(rewards):
-        rewards = [rewards]
-    named: dict[str, Any] = {}
-    for reward in rewards:
-        if isinstance(reward, str):
-            base = reward
-        elif callable(reward):
-            base = catalog.resolve(reward).name
-        else:
-            raise ConfigError(
-                f"reward_funcs holds {type(reward).__name__}; expected names of rewards and "
-                f"functions. A reward model: wrap it in a function"
-            )
-        name, n = base, 2
-        while name in named:
-            name, n = f"{base}#{n}", n + 1
-        named[name] = reward
-    return named
-
-
-def _weights(
-    names: list[str], weights: Sequence[float] | Mapping[str, float] | None
-) -> dict[str, float]:
-    if weights is None:
-        return {}
-    if isinstance(weights, Mapping):
-        unknown = [n for n in weights if n not in names]
-        if unknown:
-            raise ConfigError(
-                f"reward_weights names {unknown[0]!r}, which is no reward here."
-                f"{near(unknown[0], names)} Rewards are {listed(names)}."
-            )
-        return {name: _float(name, weight) for name, weight in weights.items()}
-    if len(weights) != len(names):
-        raise ConfigError(
-            f"reward_weights has {len(weights)} numbers for {len(names)} rewards: "
-            f"{', '.join(names)}"
-        )
-    return {n: _float(n, w) for n, w in zip(names, weights, strict=True)}
-
-
-def _float(name: str, weight: Any) -> float:
-    if isinstance(weight, bool) or not isinstance(weight, int | float):
-        raise ConfigError(f"reward_weights: expected a number for {name!r}, got {weight!r}")
-    return float(weight)
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        """As TRL does; the checkpoint is there whole or not at all, and names its run."""
+        folder = checkpoint_of(Path(self.args.output_dir), self.state.global_step)
+        with written_whole(folder):
+            if self.args.should_save:
+                begin(folder, self.run_dir().path)
+            super()._save_checkpoint(model, trial)
 
 
 def _one_of(first_name: str, first: Any, second_name: str, second: Any) -> Any:

@@ -32,7 +32,8 @@ def ours(rewards, dataset, small, **kwargs):
 def theirs(rewards, dataset, small, **kwargs):
     """TRL's trainer with our rewards, not yet trained."""
     args = trl.GRPOConfig(**small)
-    made = to_trl(CompositeReward(rewards, **kwargs.pop("limits", {})), args)
+    record = kwargs.pop("record", "off")
+    made = to_trl(CompositeReward(rewards, **kwargs.pop("limits", {})), args, record=record)
     return plain(made.reward_funcs, dataset, args, callbacks=made.callbacks, **kwargs)
 
 

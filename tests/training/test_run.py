@@ -303,7 +303,10 @@ def test_train_reward_of_a_third_party_package_by_name(project, site):
 @pytest.mark.parametrize(
     ("setting", "said"),
     [
-        ("train.resume_from_checkpoint=x", "train.resume_from_checkpoint: is not supported yet"),
+        (
+            "train.resume_from_checkpoint=x",
+            "train.resume_from_checkpoint: is set by grpo",
+        ),
         ("train.num_generations=0", "train.num_generations: expected a finite number, at least 1"),
         ("train.num_iterations=0", "train.num_iterations: expected a finite number, at least 1"),
         ("model.attn=foo", "the trainer refuses what run.toml asks for: ValueError"),

@@ -50,6 +50,8 @@ def test_train_signal_saves_the_last_whole_step(project, number, word, code):  #
     assert f"{word} after step 1; run: runs/first; checkpoint: {checkpoint}\n" in ran.stdout
     assert (project / checkpoint / "optimizer.pt").is_file()
     assert "Traceback" not in ran.stderr
+    recorded = [p.name for p in (project / "runs/first/completions").iterdir()]
+    assert recorded == ["step-000001-r0.parquet"]
 
 
 def test_signal_in_an_update_waits_for_its_end():

@@ -10,7 +10,7 @@ from rewards_to_build import is_stuck
 from short_runs import column, ours, rewards_file, theirs, trained
 
 from grpo_core import Completion, Fail, reward
-from grpo_core.errors import RewardError
+from grpo_core.errors import ConfigError, RewardError
 from grpo_core.scoring.abandoned import abandoned
 
 
@@ -77,7 +77,10 @@ def test_checkpoint_of_a_stopped_run_can_be_resumed(texts, small, failing):
         ours({"judge": failing}, texts, small).train()
 
     again = ours({"length": length}, texts, small)
-    again.train(resume_from_checkpoint=str(Path(small["output_dir"]) / "checkpoint-1"))
+    checkpoint = str(Path(small["output_dir"]) / "checkpoint-1")
+    with pytest.raises(ConfigError, match=r"rewards.judge was there and is not"):
+        again.train(resume_from_checkpoint=checkpoint)
+    again.train(resume_from_checkpoint=checkpoint, allow_changed=True)
 
     assert again.state.global_step == 3
 

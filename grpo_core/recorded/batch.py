@@ -1,0 +1,78 @@
+"""`RecordedBatch`: one generation, scored and combined, as the record keeps it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from grpo_core.completion import Completion
+from grpo_core.sections import Mode
+from grpo_core.table import FloatArray, ScoreTable
+from grpo_core.totals import Aggregate
+
+Scale = Literal["group", "batch", "none"]
+
+
+@dataclass(frozen=True)
+class RecordedBatch:
+    """B completions with all that was made of them; the G of a prompt are neighbours.
+
+    Attributes:
+        step: The step that is trained on them; of an evaluation the steps done before it.
+        mode: "train" or "eval".
+        part: Which generation of the step, from 1; an evaluation has one for each batch.
+        rank: The process that wrote it.
+        group_size: Completions per prompt (G).
+        scale: What advantages are divided by.
+        aggregate: How rewards are combined.
+        max_steps: Steps of the whole run; None if they were not known.
+        rewards: What the manifest keeps of each reward, by instance name.
+        counted: Indices of the rewards that are no shadows, N of them.
+        completions: With the data set's row in `columns`, its prompt as it was given.
+        table: What the rewards made of them.
+        effective: What the trainer was handed, shape (B, N); NaN where missing.
+        weights: The weights in force, shape (N,).
+        totals: Weighted sums, shape (B,); NaN where nothing was scored.
+        advantages: Shape (B,); None where further reward functions took part in them.
+        size: Completions of the generation, of which these may be the first.
+    """
+
+    step: int
+    mode: Mode
+    part: int
+    rank: int
+    group_size: int
+    scale: Scale
+    aggregate: Aggregate
+    max_steps: int | None
+    rewards: Mapping[str, Mapping[str, Any]]
+    counted: tuple[int, ...]
+    completions: Sequence[Completion]
+    table: ScoreTable
+    effective: FloatArray
+    weights: FloatArray
+    totals: FloatArray
+    advantages: FloatArray | None
+    size: int
+
+    def first(self, n: int) -> RecordedBatch:
+        """The first n completions, and those that make the last group whole."""
+        n = -(-n // self.group_size) * self.group_size
+        if n >= len(self.completions):
+            return self
+        table = self.table
+        return dataclasses.replace(
+            self,
+            completions=self.completions[:n],
+            table=ScoreTable(
+                table.names,
+                table.values[:n],
+                tuple(column[:n] for column in table.outcomes),
+                table.seconds[:n],
+            ),
+            effective=self.effective[:n],
+            totals=self.totals[:n],
+            advantages=None if self.advantages is None else self.advantages[:n],
+        )

@@ -1,0 +1,175 @@
+"""`replay_run`: a recorded run, and the rewards of a config, from the folder to the comparison."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from grpo_core.catalog import Catalog
+from grpo_core.composite import PENALTIES, CompositeReward
+from grpo_core.errors import ConfigError, DataError, Problem
+from grpo_core.reader import Draft, make_draft, read_draft
+from grpo_core.record import CONFIG, read_manifest
+from grpo_core.recorded.batch import RecordedBatch, Scale
+from grpo_core.recorded.names import COMPLETIONS
+from grpo_core.recorded.read import read_record
+from grpo_core.replay.again import Replay, Rescore
+from grpo_core.replay.compare import compared
+from grpo_core.sections import Mode, ScoringSection
+from grpo_core.totals import Aggregate
+
+_SCALES: dict[object, Scale] = {
+    "group": "group",
+    True: "group",
+    "batch": "batch",
+    "none": "none",
+    False: "none",
+}
+# What the manifest keeps of a reward and a config's section has, too.
+_OF_SECTION = (
+    *("use", "weight", "missing", "transform", "requires", "otherwise", "shadow", "modes"),
+    *("inputs", "options"),
+)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of a replay.
+
+    Attributes:
+        run: The run's directory.
+        config: A config whose rewards are taken; None: the run's own.
+        overrides: `section.key=value` texts.
+        rescore: Which rewards are called again.
+        mode: Completions of training, or of evaluations.
+        rows: How many of the rows that changed most to show.
+    """
+
+    run: Path
+    config: Path | None = None
+    overrides: Collection[str] = ()
+    rescore: Rescore = "changed"
+    mode: Mode = "train"
+    rows: int = 10
+
+
+def replay_run(request: Request, catalog: Callable[[Draft], Catalog]) -> dict[str, Any]:
+    """Scores and combines a recorded run again and compares.
+
+    Args:
+        request: What is asked.
+        catalog: Gives the installed plugins that a config leaves.
+
+    Raises:
+        DataError: There is no record, or it is broken.
+        ConfigError: Something is wrong with the rewards.
+    """
+    batches = _batches(request)
+    draft = _draft(request)
+    composite = _composite(draft, catalog(draft))
+    scale, aggregate = _combining(draft.train)
+    replay = Replay(composite, rescore=request.rescore, scale=scale, aggregate=aggregate)
+    try:
+        shown = compared(replay.run(batches), request.rows)
+    finally:
+        composite.close()
+    return {
+        "run": str(request.run),
+        "mode": request.mode,
+        "scored_again": replay.reasons,
+        "notes": _notes(batches, bool(replay.reasons)),
+        **shown,
+    }
+
+
+def _batches(request: Request) -> list[RecordedBatch]:
+    if not request.run.is_dir():
+        raise DataError(f"there is no run directory {request.run}")
+    batches = list(read_record(request.run, request.mode))
+    if not batches:
+        raise DataError(
+            f"{request.run / COMPLETIONS} holds no completions of {_NAMES[request.mode]}; a run "
+            f'records them with [record] completions = "all"'
+        )
+    if len(sizes := {b.group_size for b in batches}) > 1:
+        raise DataError(
+            f"{request.run} was recorded with groups of {sorted(sizes)}; they cannot be compared"
+        )
+    return batches
+
+
+_NAMES: dict[Mode, str] = {"train": "training", "eval": "evaluations"}
+
+
+def _draft(request: Request) -> Draft:
+    if request.config is not None:
+        return read_draft(request.config, request.overrides)
+    path = request.run / CONFIG
+    if path.is_file():
+        return read_draft(path, request.overrides)
+    # A script's run: its manifest says what it was made of.
+    manifest = read_manifest(request.run) or {}
+    rewards = {
+        name: {k: v for k, v in described.items() if k in _OF_SECTION and v is not None}
+        for name, described in manifest.get("rewards", {}).items()
+    }
+    return make_draft({"rewards": rewards}, path, request.overrides)
+
+
+def _composite(draft: Draft, catalog: Catalog) -> CompositeReward:
+    # Completions that are there already need no model and no data.
+    unneeded = [Problem(n, f"the section [{n}] is missing") for n in ("model", "data")]
+    problems = [p for p in draft.problems if p not in unneeded]
+    limits = draft.sections.get("scoring") or ScoringSection()
+    if draft.rewards:
+        try:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message=PENALTIES)
+                composite = CompositeReward(
+                    draft.rewards,
+                    catalog=catalog,
+                    folder=draft.source.parent,
+                    batch_timeout_s=limits.batch_timeout_s,
+                    workers=limits.workers,
+                    memory_mb=limits.memory_mb,
+                    for_training=False,
+                )
+            if not problems:
+                return composite
+        except ConfigError as exc:
+            problems += exc.problems
+    raise ConfigError(problems, str(draft.source))
+
+
+def _combining(train: Mapping[str, Any]) -> tuple[Scale | None, Aggregate | None]:
+    """How a config has rewards combined; None where it says nothing of it."""
+    problems = []
+    scale = train.get("scale_rewards")
+    if scale is not None and scale not in _SCALES:
+        text = f"expected one of 'group', 'batch', 'none', got {scale!r}"
+        problems.append(Problem("train.scale_rewards", text))
+    aggregate: Aggregate | None = train.get("multi_objective_aggregation")
+    if aggregate not in (None, "sum_then_normalize", "normalize_then_sum"):
+        text = f"expected sum_then_normalize or normalize_then_sum, got {aggregate!r}"
+        problems.append(Problem("train.multi_objective_aggregation", text))
+    if problems:
+        raise ConfigError(problems)
+    return None if scale is None else _SCALES[scale], aggregate
+
+
+def _notes(batches: list[RecordedBatch], scored: bool) -> list[str]:
+    notes = []
+    n, of = sum(len(b.completions) for b in batches), sum(b.size for b in batches)
+    if n < of:
+        notes.append(f"{n:,} of the {of:,} completions were recorded")
+    if any(b.advantages is None for b in batches):
+        notes.append(
+            "the trainer had further reward functions: the advantages are those of these rewards "
+            "alone"
+        )
+    if scored and all(c.raw_text is None for b in batches for c in b.completions):
+        notes.append("texts with special tokens were not recorded ([record] raw_text = true)")
+    return notes

@@ -1,0 +1,207 @@
+"""`grpo replay` on the record of a real run."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from docs_pages import ROOT, code, table_under
+from short_runs import ours, trained
+from test_run import fails, grpo, project  # noqa: F401
+
+from grpo_core import Completion, reward
+from grpo_core.errors import ConfigError
+from grpo_core.recorded.read import read_record
+
+# Nothing is learnt, so runs with other weights sample the same completions.
+SAME = ["train.learning_rate=0.0", "train.kl_coef=0.0"]
+
+
+def train(*overrides):
+    settings = [part for text in (*SAME, *overrides) for part in ("--set", text)]
+    result = grpo("train", "run.toml", *settings)
+    assert result.exit_code == 0, result.output
+
+
+def replay(*arguments):
+    result = grpo("replay", *arguments, "--json")
+    return result.exit_code, json.loads(result.stdout)
+
+
+def joined(run, name):
+    return np.concatenate([getattr(b, name) for b in read_record(Path(run))])
+
+
+VARIED = """
+
+@reward(isolation="inline")
+def letters(completion: Completion) -> float:
+    \"\"\"Share of letters.\"\"\"
+    return sum(map(str.isalpha, completion.text)) / 8
+
+@reward(isolation="inline")
+def digits(completion: Completion, answer: str) -> float | None:
+    \"\"\"Share of digits; nothing where the first is a capital.\"\"\"
+    return None if completion.text[:1].isupper() else sum(map(str.isdigit, completion.text)) / 8
+"""
+
+
+@pytest.mark.parametrize("more", [(), ("train.multi_objective_aggregation=normalize_then_sum",)])
+def test_replay_of_a_changed_weight_equals_the_real_table_of_such_a_run(
+    project,  # noqa: F811
+    more,
+):
+    with (project / "rewards.py").open("a") as file:
+        file.write(VARIED)
+    both = ("rewards.format.use=rewards.py:letters", "rewards.format.options={}", *more)
+    both += ("rewards.correct.use=rewards.py:digits", "rewards.correct.requires={ format = 0.3 }")
+    other = ("rewards.format.weight=-2.0", "rewards.correct.weight={start=0.5,end=1.0,steps=2}")
+    train(*both)
+    train(*both, *other, "run.dir=runs/other")
+
+    settings = [part for text in other for part in ("--set", text)]
+    code, shown = replay("runs/first", *settings, "--rows", "16")
+
+    assert code == 0
+    assert shown["scored_again"] == {}
+    totals, advantages = joined("runs/other", "totals"), joined("runs/other", "advantages")
+    before = joined("runs/first", "advantages")
+    moved = list(np.argsort(-np.abs(advantages - before), kind="stable"))
+    assert np.abs(before - advantages).max() > 0.5
+    for row, i in zip(shown["rows"], moved, strict=False):
+        assert row["advantage_then"] == before[i]
+        assert row["advantage_now"] == advantages[i]
+        assert row["total_now"] == (None if np.isnan(totals[i]) else totals[i])
+    flipped = (np.sign(before) != np.sign(advantages)) & (np.abs(before) > 1e-3)
+    flipped &= np.abs(advantages) > 1e-3
+    assert shown["advantage"]["flipped"] == flipped.sum() > 0
+    decides = [r["decides_now"] for r in shown["rewards"].values()]
+    assert sum(decides) == pytest.approx(1.0)
+    assert shown["rewards"]["format"]["decides_now"] > 0.5  # it has the largest weight
+
+
+def test_cli_page_has_the_keys_of_the_json(project):  # noqa: F811
+    train()
+    _, shown = replay("runs/first")
+    [row] = [
+        r
+        for r in table_under(ROOT / "docs/reference/cli.md", "grpo replay")
+        if code(r["argument"]) == "--json"
+    ]
+
+    keys = re.findall(r"`(\w+)`", row["meaning"])
+    assert sorted(keys) == sorted(shown)
+
+
+def test_replay_of_a_run_as_it_was_changes_nothing(project):  # noqa: F811
+    train()
+
+    for score in ("changed", "all", "new"):
+        code, shown = replay(
+            "runs/first", "--score", score, "--fail-on", "values", "--fail-on", "advantages"
+        )
+        assert code == 0
+        assert shown["advantage"]["max_change"] == 0.0
+        assert [r["changed"] for r in shown["rewards"].values()] == [0, 0]
+        assert list(shown["scored_again"]) == (["format", "correct"] if score == "all" else [])
+
+
+def test_reward_whose_code_was_changed_is_scored_again(project):  # noqa: F811
+    train()
+    file = project / "rewards.py"
+    file.write_text(file.read_text().replace("answer in completion.text", "not completion.text"))
+
+    result = grpo("replay", "runs/first", "--fail-on", "values=0.05")
+
+    assert result.exit_code in (0, 1)
+    assert "correct was scored again: changed: source_sha256\n" in result.stdout
+    recorded = grpo("replay", "runs/first", "--score", "new", "--fail-on", "values")
+    assert recorded.exit_code == 0
+    assert "no reward was called: the recorded values are combined again\n" in recorded.stdout
+
+
+def test_replay_under_another_config(project):  # noqa: F811
+    train()
+    (project / "new.toml").write_text(
+        '[rewards.format]\nuse = "format/tags"\noptions = { mode = "soft" }\nweight = 0.5\n'
+        '[rewards.longer]\nuse = "rewards.py:longer"\n'
+    )
+    with (project / "rewards.py").open("a") as file:
+        file.write(
+            "\n@reward\ndef longer(completion: Completion) -> float:\n"
+            '    """1.0 if it has more than 5 letters."""\n'
+            "    return float(len(completion.text) > 5)\n"
+        )
+
+    code, shown = replay("runs/first", "--config", "new.toml", "--fail-on", "advantages")
+
+    assert code == 1
+    assert shown["scored_again"] == {"longer": "it was not recorded"}
+    assert shown["exceeded"][0].endswith("at most 0 may be (--fail-on advantages)")
+    assert list(shown["rewards"]) == ["format", "correct", "longer"]
+    longer = [len(c.text) > 5 for b in read_record(Path("runs/first")) for c in b.completions]
+    assert shown["rewards"]["longer"]["mean_now"] == pytest.approx(np.mean(longer))
+    assert shown["rewards"]["longer"]["mean_then"] is None
+    assert shown["rewards"]["correct"]["decides_now"] is None
+
+
+def test_replay_of_a_run_of_a_script(texts, small):
+    rewards = {
+        "tags": {"use": "format/tag_count", "weight": 0.5},
+        "soft": {"use": "format/tags", "options": {"mode": "soft"}, "shadow": True},
+    }
+    trained(ours(rewards, texts, small))
+    run = str(Path(small["output_dir"]) / "run-001")
+
+    code, shown = replay(run, "--set", "rewards.soft.shadow=false")
+
+    assert code == 0
+    assert shown["scored_again"] == {}
+    assert list(shown["rewards"]) == ["tags", "soft"]
+
+
+def test_replay_of_a_script_whose_function_has_no_name_says_so(texts, small):
+    @reward(isolation="inline")
+    def even(completion: Completion) -> float:
+        """1.0 if the length is even."""
+        return float(len(completion.text) % 2 == 0)
+
+    trained(ours({"even": even}, texts, small))
+
+    result = grpo("replay", str(Path(small["output_dir"]) / "run-001"))
+
+    assert isinstance(result.exception, ConfigError)
+    assert "rewards.even.use" in str(result.exception)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere"], "there is no run directory nowhere"),
+        (["."], "completions holds no completions of training; a run records them with [record]"),
+        (["runs/first", "--score", "some"], "--score: expected one of changed, all, new, got 'som"),
+        (["runs/first", "--mode", "test"], "--mode: expected one of train, eval, got 'test'"),
+        (["runs/first", "--fail-on", "flip"], "--fail-on: 'flip' is none of advantages, failures"),
+        (["runs/first", "--fail-on", "flips=2"], "--fail-on: expected a share from 0 to below 1"),
+        (["runs/first", "--fail-on", "flips=x"], "--fail-on: expected a share from 0 to below 1"),
+        (["runs/first", "--config", "no.toml"], "there is no config file no.toml"),
+    ],
+)
+def test_replay_that_cannot_be_exits_2(project, capsys, monkeypatch, arguments, said):  # noqa: F811
+    folder = project / "runs/first/completions"
+    folder.mkdir(parents=True)
+    if "--config" in arguments:
+        from recorded_batches import batch_of
+
+        from grpo_core.recorded.write import CompletionRecord
+        from grpo_core.sections import RecordSection
+
+        CompletionRecord(folder, RecordSection()).write(batch_of())
+    code, error = fails(capsys, monkeypatch, "replay", *arguments)
+
+    assert code == 2
+    assert said in error
+    assert "Traceback" not in error
