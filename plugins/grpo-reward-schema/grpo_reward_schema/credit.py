@@ -291,16 +291,20 @@ class Node:
     def _judge_branches(self, value: Any, tally: Tally, work: Work) -> None:
         is_missing, is_wrong, wrong = tally.missing, tally.fault is not None, set(tally.wrong)
         all_found = [branches.judge(value, work) for branches in self._branches]
-        n_missing = sum(found.missing for found in all_found)
-        for branches, found in zip(self._branches, all_found, strict=True):
-            names = branches.decided_by
-            # A wrong member would choose the branch that asks for less.
-            is_open = is_wrong if names is None else bool(names & wrong)
+        # A wrong member would choose the branch that asks for less, and hides what is missing.
+        open_ = [
+            is_wrong if b.decided_by is None else bool(b.decided_by & wrong) for b in self._branches
+        ]
+        missing = [
+            found.missing or is_open for found, is_open in zip(all_found, open_, strict=True)
+        ]
+        n_missing = sum(missing)
+        for i, (branches, found) in enumerate(zip(self._branches, all_found, strict=True)):
             # What it asks for may be described beside it, and be wrong there before it is deleted.
             is_absent = found.absent and (self._named or self._map_weight)
-            is_paid = not (is_open or is_absent or is_missing or n_missing > found.missing)
+            is_paid = not (open_[i] or is_absent or is_missing or n_missing > missing[i])
             tally.add(branches.weight, branches.weight * found.share if is_paid else 0)
-            tally.missing |= found.missing
+            tally.missing |= missing[i]
             tally.lack(found.absent)
             if found.fault:
                 tally.blame(*found.fault)
