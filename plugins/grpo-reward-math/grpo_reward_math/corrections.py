@@ -1,4 +1,4 @@
-"""The words that take an answer back, and those that say what it should be, in English."""
+"""The words that take an answer back, and those that say what it should be: tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from grpo_reward_math.phrases import SENTENCE_END
 # Between two answers: the first is taken back. All of these are said by the writer about the answer
 # itself; "a common error", "no values were left out" and "we reject the negative root" are not.
 _IT = (
-    r"(?:(?<!\w)(?:that|this|it|which|(?:(?:the|my|our|that|this|previous|earlier|first|above) ){1,3}"
+    r"(?:(?<!\w)(?:that|this|it|which|(?:(?:the|my|our|that|this|previous|earlier|first"
+    r"|above) ){1,3}"
     r"(?:answer|result|value|solution|number|total|sum|count|calculation|reasoning|step|above|one"
     r"|approach|formula))|\}[$ *.\\)\]]{0,6})"
 )
@@ -38,7 +39,8 @@ _MADE = (
 )
 _OWN_FAULT = (
     r"(?:i|we)(?:['’]ve| have| had)? (?:\w{1,20} )?"
-    r"(?:forgot(?:ten)?|overlooked|neglected|missed|omitted|left out|dropped|meant|retract|withdraw|should have|was wrong|were wrong|stand corrected"
+    r"(?:forgot(?:ten)?|overlooked|neglected|missed|omitted|left out|dropped|meant"
+    r"|retract|withdraw|should have|was wrong|were wrong|stand corrected"
     r"|failed to|mis(?:read|counted|calculated|took|placed|applied|understood|stated|interpreted"
     r"|copied)|(?:over|double|under)-?[ ]?counted|counted \w{1,20} twice"
     r"|(?:need|have|must|want|wish|like) (?:to )?(?:correct|revise|amend|update|retract|withdraw))"
@@ -60,7 +62,8 @@ _WRONG = (
     r"|(?:is|was) a (?:mistake|typo|slip)(?! to\b)"
 )
 _REJECTS = (
-    r"(?:reject(?:ed|ing)?|discard(?:ed|ing)?|disregard|ignore|rul(?:e|ed|ing) out|withdraw|retract)"
+    r"(?:reject(?:ed|ing)?|discard(?:ed|ing)?|disregard|ignore|rul(?:e|ed|ing) out"
+    r"|withdraw|retract)"
     r" (?:it|that|this)\b|rul(?:e|ed|ing) (?:it|that|this) out"
     r"|(?:contradiction|impossible|not allowed)(?=[.!;,])"
 )
@@ -116,7 +119,8 @@ CORRECTED_TO = re.compile(
 )
 # Right before such words: they are about something else.
 NOT_SAID = re.compile(
-    r"\b(?:think(?:ing)?|thought|say(?:ing)?|claim\w{0,4}|believe|assum\w{1,4}|suppose|if|whether|since|because"
+    r"\b(?:think(?:ing)?|thought|say(?:ing)?|claim\w{0,4}|believe|assum\w{1,4}|suppose|if"
+    r"|whether|since|because"
     r"|as|when|where|while|unless|check|verify)[ \t]{1,4}(?:that[ \t]{1,4})?\Z",
     re.IGNORECASE,
 )

@@ -61,6 +61,12 @@ SUPPOSED = re.compile(
     re.IGNORECASE,
 )
 
+# The writer has no answer: what stands in code is none either.
+GIVES_UP = re.compile(
+    r"\b(?:i|we) (?:do not|don['’]t|can ?not|can['’]t|could not|couldn['’]t) (?:really |actually )?"
+    r"(?:know|solve|determine|find|answer|figure)\b|\bno idea\b|\b(?:am|are|was|were) unable to\b",
+    re.IGNORECASE,
+)
 # Right before an answer: it is none.
 NOT_BEFORE = re.compile(
     r"(?:\bnot|n['’]t|\brather than|\binstead of)[ \t]*+(?:\$\$?|\\\(|\\\[)?[ \t]*+$",
