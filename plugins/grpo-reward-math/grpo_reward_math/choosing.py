@@ -45,6 +45,12 @@ _FINAL = re.compile(
     r"\bfinal\s+(?:answer|result)\b|\bi(?:['’]ll| will)?\s+(?:choose|pick|select|go with)\b",
     re.IGNORECASE,
 )
+# Between an answer and words that take it back; elsewhere they are about something else.
+_RIGHT_BEHIND = re.compile(
+    r".?[\s$*_.)\]\\]{0,12}"
+    r"(?:(?:but|oh|no|wait|hmm|actually|hold on|sorry|oops)[,.!…\s]{1,6}){0,3}",
+    re.IGNORECASE | re.DOTALL,
+)
 # Behind a correction that ends the reply: nothing takes its place.
 _IS_ALL = re.compile(r"(?![^.!?\n]*\?)[^.!?\n]{0,80}+[.!]*+[\s*_]*+")
 
@@ -120,10 +126,14 @@ def _corrected_after(text: str, offered: list[Found], corrections: Corrections) 
         rest = text[span.end : span.end + 40].lstrip(" \t*_`")
         if not rest or rest[0] in ".!\n,;":
             return [Found(span.start, span.end, span.text)]
-    is_all = TAKEN_BACK.search(after, cue.start(), cue.end() + 40) and _IS_ALL.fullmatch(
-        after, cue.end()
-    )
-    return [] if is_all else offered
+    taken_back = TAKEN_BACK.search(after, 0, 200)
+    if (
+        taken_back
+        and _RIGHT_BEHIND.fullmatch(after, 0, taken_back.start())
+        and _IS_ALL.fullmatch(after, taken_back.end())
+    ):
+        return []
+    return offered
 
 
 def _joined(text: str, candidates: Sequence[Candidate]) -> str | None:
