@@ -34,6 +34,7 @@ _STRONG = re.compile(
 )
 _NUMBER = re.compile(r"(?<![\w.,])[-+−]?(?:\$[ \t]?)?\d(?:[\d,]*\d)?(?:\.\d+)?")
 _MAX_SENTENCE = 15
+_BOLD_NUMBER = re.compile(r"\*\*([-+−]?\$?[ \t]?\d[^*\n]{0,40})\*\*")
 _BUT = re.compile(r",?[ \t]+but\b", re.IGNORECASE)
 # A sentence and no bare answer: "The area is 12."
 _SENTENCE = re.compile(r"\s*[A-Za-z]++(?:['’][a-z]*+)?,?[ \t\n]++[A-Za-z]\S*+[ \t\n]++\S")
@@ -160,6 +161,9 @@ def in_sentence(text: str) -> Span | None:
         found = answer_at(text, link.end(), in_sentences=False)
         if found is not None and found.is_strong:
             return found
+    bold = list(_BOLD_NUMBER.finditer(text))
+    if len(bold) == 1 and (found := answer_at(bold[0].group(1), 0, in_sentences=False)):
+        return Span(bold[0].start(), len(text), found.text, True)
     numbers = list(_NUMBER.finditer(text))
     if numbers and NOT_THE_VALUE.search(text, 0, numbers[0].start()):
         return None

@@ -166,6 +166,8 @@ def test_the_mark_of_gsm8k(text: str, answers: list[str]) -> None:
         ("Answer: The total is 12 dollars.", ["12 dollars"]),
         ("Answer: She has 12 apples left.", ["12 apples"]),
         ("Answer: x equals 5.", ["5"]),
+        ("**Final Answer**\n\nMia swims a total of **350 meters** a day.", ["350 meters"]),
+        ("**Answer:** The boxes hold **$36$** marbles and 2 pens.", ["36"]),
         ("Answer 1: 5. Answer 2: 6.", ["5", "6"]),
         ("The first answer is 5, the second answer is 6.", ["5", "6"]),
         ("The answer is 5 but could be 6.", ["5 but could be 6"]),
