@@ -10,7 +10,7 @@ from grpo_reward_math.phrases import SENTENCE_END
 # Between two answers: the first is taken back. All of these are said by the writer about the answer
 # itself; "a common error", "no values were left out" and "we reject the negative root" are not.
 _IT = (
-    r"(?:(?<!\w)(?:that|this|it|which|(?:(?:the|my|our|that|this|previous|earlier|first"
+    r"(?:(?<!\w)(?=[a-z])(?:that|this|it|which|(?:(?:the|my|our|that|this|previous|earlier|first"
     r"|above) ){1,3}"
     r"(?:answer|result|value|solution|number|total|sum|count|calculation|reasoning|step|above|one"
     r"|approach|formula))|\}[$ *.\\)\]]{0,6})"
@@ -68,10 +68,10 @@ _REJECTS = (
     r"|(?:contradiction|impossible|not allowed)(?=[.!;,])"
 )
 CUES = (
-    r"(?<=[.!?;:,(\n*—–\-])[\s*_(\])}$\\]{0,12}+"
+    r"(?<=[.!?;:,(\n*—–\-])[\s*_(\])}$\\]{0,12}+(?=[a-z])"
     r"(?:(?:but|so|oh|ah|and|hmm|ok|okay|no|well|hold on)[,.…]{0,4}\s{1,4}){0,2}"
     rf"(?:{_CALLS})",
-    rf"(?<!\w)(?:{_OWN_FAULT}|{_REJECTS})",
+    rf"(?<!\w)(?=[a-z])(?:{_OWN_FAULT}|{_REJECTS})",
     rf"{_IT}[ \t]{{0,4}}(?:{_WRONG})",
 )
 # Words that take an answer back with nothing in its place.
