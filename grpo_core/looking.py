@@ -23,6 +23,8 @@ ASKED_ROWS = 100_000
 _MOST_SECONDS = 10.0
 # Rows and ranges of rows that are named; a reader needs no more to see which they are.
 _MAX_PLACES = 200
+# Reasons of a reward that are shown, each with the first row that has it.
+_MAX_REASONS = 5
 
 
 @dataclass(frozen=True)
@@ -170,8 +172,13 @@ def _author_says(
     if not names:  # no row has a part in it
         files = f" in {', '.join(plan.files)}" if plan.files else ""
         return wrong[0][1] + files, True
-    i, text = wrong[0]
-    said = f"{text} in {sample.place(i)}"
+    firsts: dict[str, int] = {}
+    for i, text in wrong:
+        firsts.setdefault(text, i)
+    shown = list(firsts.items())[:_MAX_REASONS]
+    said = "; ".join(f"{text} in {sample.place(i)}" for text, i in shown)
+    if len(firsts) > _MAX_REASONS:
+        said += f"; and {len(firsts) - _MAX_REASONS} more reasons"
     if len(wrong) > 1:
         places = _places([sample.place(i) for i, _ in wrong])
         said += f"; it refuses {len(wrong)} of the first {n_rows} rows: {places}"

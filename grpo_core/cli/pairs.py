@@ -65,11 +65,16 @@ def _value(text: str, parameter: Parameter | None, untyped_is_text: bool) -> Any
             return text if untyped_is_text else _from_json(text)
         parameter = replace(parameter, annotation=type(parameter.default))
     made, wrong = convert(parameter, text)
-    if not wrong and isinstance(made, str):
-        return text
     value = _from_json(text)
+    if not wrong and isinstance(made, str):
+        # A text of its own, but for a list of texts: no answer looks like ["7", "8"].
+        return value if _is_list_of_texts(value) and not convert(parameter, value)[1] else text
     # A folder may be called 1, where a number is no path.
     return text if not wrong and convert(parameter, value)[1] else value
+
+
+def _is_list_of_texts(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(v, str) for v in value)
 
 
 def _from_json(text: str) -> Any:

@@ -186,6 +186,9 @@ def _column_for(name: str, data: Data) -> str | None:
 
 def _misfit(one: Chosen, catalog: Catalog, data: Data, folder: Path) -> str:
     """Why the reward cannot be used without being told more, or ""."""
+    inputs = one.info.inputs if one.info is not None else ()
+    if inputs and not one.inputs and not any(p.name in data.sample.table for p in inputs):
+        return f"no column looks like its input {inputs[0].name!r}"
     if one.unbound:
         return f"no column looks like its input {one.unbound[0].name!r}"
     if one.required:

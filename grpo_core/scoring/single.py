@@ -248,9 +248,11 @@ def load_reward(
         ConfigError: An option or setting is wrong.
     """
     if unknown := [k for k in settings if k not in SETTINGS]:
-        raise TypeError(
-            f"load_reward got an unexpected argument {unknown[0]!r}.{near(unknown[0], SETTINGS)}"
+        name = unknown[0]
+        hint = near(name, SETTINGS) or (
+            f" The reward's own options go into options={{{name!r}: {settings[name]!r}}}."
         )
+        raise TypeError(f"load_reward got an unexpected argument {name!r}.{hint}")
     if options is not None and not isinstance(options, Mapping):
         text = f"expected a dict by name, got {options!r}"
         raise ConfigError([Problem("options", text)], "the call of load_reward")

@@ -146,6 +146,18 @@ def test_golds_that_cannot_be_read_are_named_with_their_rows_and_the_run_can_beg
     assert check("--strict", *use).exit_code == 2
 
 
+def test_each_reason_for_which_a_gold_cannot_be_read_is_shown_with_its_first_row(bare):
+    golds = ["1", "x", "y", "x", "2"]
+    (bare / "train.jsonl").write_text(jsonl([{"prompt": "?", "answer": g} for g in golds]))
+
+    result = check(*settings("rewards.correct.use=rewards.py:FractionEquals"))
+
+    assert (
+        "the gold 'x' is no number in train.jsonl, line 2; the gold 'y' is no number in "
+        "train.jsonl, line 3; it refuses 3 of the first 5 rows: train.jsonl, line 2-4\n"
+    ) in result.stdout
+
+
 # The same for what only the extra can tell.
 BROKEN_TRAINING: dict[str, tuple[list[str], Any, str]] = {
     "unknown field": (["train.learning_rat=1"], None, "has no field 'learning_rat'. Did you mean"),

@@ -140,6 +140,19 @@ def test_new_run_takes_a_reward_without_inputs_where_no_column_is_a_gold(project
     assert '# use = "rewards.py:is_answer"' in written
 
 
+def test_new_run_leaves_out_a_reward_whose_inputs_are_optional_and_not_in_the_data(
+    project, site, monkeypatch
+):
+    source = PLUGIN.replace("answer: str, *", "reference: str | None = None, *")
+    site.install("acme-rest", source, entry="rest")
+    monkeypatch.setenv("GRPO_CORE_PLUGINS", "acme-rest")
+
+    result = new()
+
+    assert result.exit_code == 0, result.output
+    assert list(config()["rewards"]) == ["has_end"]
+
+
 def test_new_run_leaves_out_a_reward_that_cannot_read_the_column(project):
     rows = [{"question": "?", "answer": [i]} for i in range(8)]
     (project / "train.jsonl").write_text(jsonl(rows))

@@ -43,6 +43,10 @@ def asks(completion):
     return Score(1.0, f"{completion.prompt!r} {completion.text!r}")
 
 @reward
+def matches(completion, golds: str | list[str]):
+    return Score(1.0, repr(golds))
+
+@reward
 def skips(completion):
     return Skip("does not apply")
 
@@ -123,6 +127,11 @@ def test_score_json_is_one_object_and_nothing_else(score):
 
 def test_score_json_keeps_every_digit(score):
     assert json.loads(score("Band", "--json").out)["value"] == 0.123456789
+
+
+def test_score_input_is_a_list_only_if_it_is_written_as_one_of_texts(score):
+    assert reason(score("matches", "--input", 'golds=["7", "8"]')) == "['7', '8']"
+    assert reason(score("matches", "--input", "golds=[7, 8]")) == "'[7, 8]'"
 
 
 def test_score_input_may_be_a_file(score, site):

@@ -354,3 +354,8 @@ def test_every_wrong_argument_is_told_in_one_form(use, settings, said):
     head, first, *_ = str(caught.value).split("\n")
     assert "in the call of load_reward for " in head
     assert first.startswith(f"  - {said}")
+
+
+def test_load_option_among_the_settings_is_told_where_it_goes():
+    with pytest.raises(TypeError, match=r"go into options=\{'strictness': 'low'\}"):
+        load_reward(equals, strictness="low")

@@ -51,7 +51,7 @@ def boxes_of(text: str, start: int = 0) -> Boxes:
         return Boxes([], -1)
     found: list[tuple[int, int, int, int]] = []  # a box from, to; what it holds from, to
     open_: list[tuple[int, int]] = []  # of each open brace: start of its box or -1, and its place
-    box_start, box_brace = -1, -1
+    box_start, box_brace, end_of_bare = -1, -1, 0
     for token in _TOKEN.finditer(text, first):
         mark, at = token.group(), token.start()
         if mark == "{":
@@ -64,8 +64,11 @@ def boxes_of(text: str, start: int = 0) -> Boxes:
         elif len(mark) > 2:
             blanks = _BLANKS.match(text, token.end())
             box_start, box_brace = at, blanks.end() if blanks else token.end()
-            if not text.startswith("{", box_brace):
+            # A box without braces inside another such box is a part of it.
+            if not text.startswith("{", box_brace) and at >= end_of_bare:
                 bare = _BARE.match(text, box_brace)
+                # Nor is every one in a row of them looked at that have no end.
+                end_of_bare = bare.end() if bare else at + 100
                 if bare and bare.group().strip():
                     found.append((at, bare.end(), bare.start(), bare.end()))
     outer: list[Box] = []

@@ -18,8 +18,11 @@ _LETTER = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _SEVERAL = re.compile(
-    r"[(\[]?[A-Z][)\]]?(?:\s*(?:,|/|&|\bor\b|\band\b)+\s*[(\[]?[A-Z][)\]]?)+\.?", re.IGNORECASE
+    r"[(\[]?[A-Z][)\]]?(?:\s*(?:,|/|&|\bor\b|\band\b|\bnot\b|(?<=[)\].:])\s)+\s*[(\[]?[A-Z][)\]]?)+\.?",
+    re.IGNORECASE,
 )
+# A second option beside the first: "(A) 5 (B) 6", "A) B)".
+_ANOTHER = re.compile(r"(?:^|\s)(?:[(\[]\s*[A-Z]\s*[)\]]|[A-Z][).:](?=\s|$))|^[A-Z]$")
 # Longer ones are no option.
 _MAX_CHARS = 4000
 
@@ -48,11 +51,12 @@ def chosen(text: str, choices: Sequence[str]) -> int:
         raise Unreadable("it is empty")
     keys = [_key(choice) for choice in choices]
     named = [i for i, key in enumerate(keys) if key and key == _key(bare)]
-    if len(named) == 1 and len(bare) > 1:
+    # A single letter is that of an option where there is one, whatever the texts are.
+    if len(named) == 1 and not _is_letter(bare, len(choices)):
         return named[0]
-    if _SEVERAL.fullmatch(bare):
-        raise Unreadable("it names several options")
     letter = _LETTER.fullmatch(bare)
+    if names_several(bare) and (letter is None or _key(letter.group(2)) not in keys):
+        raise Unreadable("it names several options")
     if letter is None:
         raise Unreadable("it names no option")
     index = ord(letter.group(1).upper()) - ord("A")
@@ -63,6 +67,19 @@ def chosen(text: str, choices: Sequence[str]) -> int:
     if others and index not in others:
         raise Unreadable(f"the letter is {letter.group(1)}, the text that of another option")
     return index
+
+
+def _is_letter(bare: str, n_choices: int) -> bool:
+    return len(bare) == 1 and 0 <= ord(bare.upper()) - ord("A") < min(n_choices, 26)
+
+
+def names_several(text: str) -> bool:
+    r"""True for "A or B", "(A) (B)", "(A) 5 (B) 6" and the like."""
+    bare = plain(text)
+    if _SEVERAL.fullmatch(bare):
+        return True
+    letter = _LETTER.fullmatch(bare)
+    return letter is not None and _ANOTHER.search(letter.group(2)) is not None
 
 
 def letter_of(index: int) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from grpo_reward_math.choices import names_several
 from grpo_reward_math.comparing import same
 from grpo_reward_math.extracting import Extraction
 from grpo_reward_math.failures import LimitHit, Unreadable
@@ -14,7 +15,7 @@ from grpo_reward_math.phrases import OFFERS
 from grpo_reward_math.reading import Reading, read
 from grpo_reward_math.rules import Rules
 from grpo_reward_math.shown import shown
-from grpo_reward_math.tree import Listing, Relation, SetOf, Text
+from grpo_reward_math.tree import Letter, Listing, Relation, SetOf, Text
 
 # More different answers than this are a row of guesses; they are not even read.
 MAX_ANSWERS = 16
@@ -98,6 +99,8 @@ def _verdict(text: str, gold: Reading, rules: Rules) -> Decision:
         return Decision(False, f"{shown(text)} cannot be read: {exc}", "unreadable")
     except LimitHit as exc:
         return Decision(False, f"limit: {exc}", "limit_hits")
+    if verdict.equal and isinstance(gold.tree, Letter) and names_several(text):
+        return Decision(False, f"hedge: {shown(text)} names several options", "hedges")
     if verdict.equal and OFFERS.search(text) and not isinstance(answer.tree, _SEVERAL):
         return Decision(False, f"hedge: {shown(text)} leaves the value open", "hedges")
     return Decision(

@@ -6,7 +6,7 @@ import re
 
 from grpo_reward_math.candidates import Found
 from grpo_reward_math.phrases import NOT_BEFORE
-from grpo_reward_math.spans import Span, answer_at, math_span
+from grpo_reward_math.spans import NOT_THE_VALUE, Span, answer_at, math_span
 
 NUMBER = re.compile(
     r"[-+−]?(?:[$€£][ \t]?)?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:[ \t]?/[ \t]?\d+)?"
@@ -67,7 +67,10 @@ def conclusion(text: str) -> Found | None:
         begin = span.end
         if not block[span.end :].strip(" \t\n.*_`!") and _CONCLUDES.search(block, 0, at + 40):
             best = span
-    if best is None or NOT_BEFORE.search(block, max(0, best.start - 40), best.start):
+    if best is None or any(
+        pattern.search(block, max(0, best.start - 40), best.start)
+        for pattern in (NOT_BEFORE, NOT_THE_VALUE)
+    ):
         return None
     return Found(base + best.start, base + best.end, best.text)
 

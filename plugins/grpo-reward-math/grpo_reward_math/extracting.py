@@ -18,7 +18,7 @@ from grpo_reward_math.candidates import (
 from grpo_reward_math.choosing import decided
 from grpo_reward_math.endings import conclusion, last_number, whole
 from grpo_reward_math.marks import behind_hashes, behind_phrases, in_boxes, is_placeholder
-from grpo_reward_math.phrases import ANSWER_IS, OFFERS
+from grpo_reward_math.phrases import ANSWER_IS, GIVES_UP, OFFERS
 from grpo_reward_math.reply import without_fences
 from grpo_reward_math.spans import in_sentence
 
@@ -49,7 +49,7 @@ def extract(text: str, options: ExtractOptions, *, ended: bool = False) -> Extra
         return Extraction("", (), None, "no answer: the reply is empty")
     prose = without_fences(text)
     found = _extract(prose, options, ended)
-    if not found.candidates and prose is not text:
+    if not found.candidates and prose is not text and not GIVES_UP.search(prose):
         inside = _extract(text, options, ended)
         return inside if inside.candidates else found
     return found

@@ -8,8 +8,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from grpo_reward_math.boxes import boxes_of, unboxed
+from grpo_reward_math.comparing import split_unit
+from grpo_reward_math.exact import exact
 from grpo_reward_math.extracting import ExtractOptions, extract
 from grpo_reward_math.failures import LimitHit, Unreadable
+from grpo_reward_math.marks import behind_phrases
 from grpo_reward_math.reading import Reading, read
 from grpo_reward_math.rules import Rules
 
@@ -80,7 +83,7 @@ def _is_empty_set(text: str) -> bool:
 
 
 def bare(text: str) -> str:
-    """The answer of a gold text: of its boxes, else behind its last `####`, else all of it."""
+    """The answer of a gold text: of its boxes, behind its last `####` or phrase, else all of it."""
     boxes = boxes_of(text).closed
     if len(boxes) == 1:
         return unboxed(boxes[0].text)
@@ -89,8 +92,11 @@ def bare(text: str) -> str:
         if found.joined is not None:
             return found.joined
         return unboxed(boxes[-1].text)
-    hashes = _HASHES.findall(text)
-    return hashes[-1] if hashes else text
+    hashes: list[str] = _HASHES.findall(text)
+    if hashes:
+        return hashes[-1]
+    said = behind_phrases(text, ()).found
+    return said[-1].text if said else text
 
 
 @lru_cache(maxsize=4096)
@@ -101,7 +107,10 @@ def _of_text(text: str, rules: Rules) -> Reading:
 @lru_cache(maxsize=4096)
 def _read(text: str, rules: Rules) -> Reading:
     try:
-        return read(text, rules)
+        gold = read(text, rules)
+        # What is over a limit here is so beside every answer.
+        exact(split_unit(gold.tree)[0], rules)
+        return gold
     except Unreadable as exc:
         raise BadGold(f"the gold cannot be read: {exc}") from None
     except LimitHit as exc:

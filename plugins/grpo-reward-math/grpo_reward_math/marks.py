@@ -15,7 +15,10 @@ from grpo_reward_math.phrases import (
     HEADING,
     LONGEST_BEFORE_NOUN,
     PLACEHOLDER,
+    SENTENCE_END,
     SUPPOSED,
+    WERE_IT_SO,
+    WOULD_BE,
     own_phrases,
 )
 from grpo_reward_math.spans import Span, answer_at
@@ -90,6 +93,8 @@ def behind_phrases(
     for phrase, following in zip_longest(phrases, phrases[1:]):
         if phrase.leads_to_none or SUPPOSED.search(text, max(0, phrase.start - 40), phrase.start):
             continue
+        if (start or found) and _is_supposed(text, phrase):
+            continue
         span = answer_at(text, phrase.end)
         is_final = phrase.is_final or is_named_final
         is_named_final = False
@@ -103,6 +108,16 @@ def behind_phrases(
         if span is not None:
             found.append(Found(phrase.start, span.end, span.text, is_final, span.is_strong))
     return Tier([f for f in found if f.is_strong is not of_words], n_marks=len(phrases))
+
+
+def _is_supposed(text: str, phrase: _Phrase) -> bool:
+    """True for "If order mattered, the answer would be 24"."""
+    if not WOULD_BE.search(text, phrase.start, phrase.end):
+        return False
+    low = max(0, phrase.start - 200)
+    for mark in SENTENCE_END.finditer(text, low, phrase.start):
+        low = mark.end()
+    return WERE_IT_SO.search(text, low, phrase.start) is not None
 
 
 class _Phrase(NamedTuple):

@@ -1,4 +1,4 @@
-"""The words that lead to an answer, correct one, or leave it open: tables, in English.
+"""The words that lead to an answer or offer another one: tables, in English.
 
 All can be extended by options. They are general: words of the language, not of a data set.
 """
@@ -6,7 +6,7 @@ All can be extended by options. They are general: words of the language, not of 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 # "the answer to the question is", "Final Answer:", "the answer, in lowest terms, is".
 _WORDS = (
@@ -43,62 +43,30 @@ HEADING = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 
+SENTENCE_END = re.compile(r"[.!?](?=\s|$|[$*)])|\n\n|[。！？]")
+# "If order mattered, the answer would be 24": what is not so.
+WOULD_BE = re.compile(r"\bwould (?:have been|be|become|equal)\b", re.IGNORECASE)
+WERE_IT_SO = re.compile(
+    r"\b(?:if|had|were|without|otherwise|suppose|unless|in case|(?:wrong|incorrect|na[iï]ve)(?:ly)?"
+    r"|common (?:mistake|error)|mistakenly)\b",
+    re.IGNORECASE,
+)
 # Before "the answer is" these make it a supposition or a question.
 SUPPOSED = re.compile(
     r"\b(?:if|whether|suppose|assume|assuming|unless|say|guess(?:ed)?(?: that)?|check(?: that)?"
     r"|verify(?: that)?|think|would be nice|not (?:clear|sure) (?:if|what|that))\W{1,3}"
-    r"(?:that[ \t]++)?(?:the[ \t]++)?(?:final[ \t]++)?$",
+    r"(?:that[ \t]++)?(?:the[ \t]++)?(?:final[ \t]++)?$"
+    r"|\b(?:wrong|incorrect|false|common|tempting|na[iï]ve|partial|previous|earlier|initial)"
+    r"[ \t]{1,8}$",
     re.IGNORECASE,
 )
 
-# Between two answers: the first is taken back. The first table doubts, the second finds a fault.
-DOUBTS = (
-    r"wait",
-    r"actually",
-    r"re-?(?:do|did|done|doing|check(?:ing|ed)?|comput\w{1,4}|calculat\w{1,4}|consider\w{0,4}"
-    r"|count\w{0,3}|examin\w{1,4}|work(?:ing|ed)?|visit(?:ing|ed)?|think(?:ing)?|read(?:ing)?"
-    r"|evaluat\w{1,4})",
-    r"instead",
-    r"oops|whoops|hmm+|sorry|apolog(?:y|ies|i[sz]e)",
-    r"on second thought|on reflection|second look|looking (?:again|back)",
-    r"try(?:ing)? again|start(?:ing)? over|once more|from scratch",
-    r"no,|nope",
-    r"contradicts?|contradiction|reject(?:ed|ing|s)?",
-    r"updat(?:e|ed|ing)|amend(?:ed|ing)?",
+# The writer has no answer: what stands in code is none either.
+GIVES_UP = re.compile(
+    r"\b(?:i|we) (?:do not|don['’]t|can ?not|can['’]t|could not|couldn['’]t) (?:really |actually )?"
+    r"(?:know|solve|determine|find|answer|figure)\b|\bno idea\b|\b(?:am|are|was|were) unable to\b",
+    re.IGNORECASE,
 )
-FAULTS = (
-    r"correct(?:ion|ing|ed)",
-    r"revis(?:e|ed|ing|ion)",
-    r"mistakes?|mistaken(?:ly)?|errors?|erroneous(?:ly)?|blunders?|slips?|typos?",
-    r"wrong(?:ly)?|incorrect(?:ly)?|invalid",
-    r"scratch (?:that|this)|strike that|never ?mind",
-    r"not (?:quite )?(?:right|correct|true|valid|possible|allowed)",
-    r"(?:can ?not|can['’]t) be(?: right| correct| true)?",
-    r"(?:is|was|are|were)n['’]t (?:quite )?(?:right|correct|true|valid|possible|allowed)",
-    r"(?:is|was) not (?:the|my|our|an?) (?:final |correct |right )?(?:answer|solution)",
-    r"should (?:be|have been|read)",
-    r"i meant?",
-    r"fails?|failed|violat(?:es?|ed|ing)",
-    r"(?:does|did)(?: not|n['’]t) (?:work|fit|satisfy|hold|check out|add up|make sense|count)",
-    r"mis(?:read|counted|calculated|took|placed|applied|understood|stated|interpreted|copied)",
-    r"(?:over|double|under)-?[ ]?count(?:ed|ing|s)?|counted twice",
-    r"off by|one too (?:many|few)",
-    r"forg[oe]t(?:ten)?|overlooked|neglected|missed|omitted|left out",
-    r"disregard|discard(?:ed|ing)?|ignore (?:that|this|the)|retract|withdraw",
-    r"rul(?:e|ed|ing) (?:it |that |this )?out|extraneous",
-)
-# In the same sentence these make a correction conditional: it leaves the answer open.
-_OPEN = (
-    r"\b(?:if|unless|in case|otherwise|maybe|perhaps|possibly|might|could|either|alternatively"
-    r"|(?:not|un)[ -]?sure|torn|depending|should (?:that|this|it|i|my|the)|failing that|backup"
-    r"|fallback|assuming|suppose|provided|whether)\b"
-)
-_OPEN_SENTENCE = re.compile(_OPEN, re.IGNORECASE)
-_SENTENCE_END = re.compile(r"[.!?](?=\s|$|[$*)])|\n\n|[。！？]")
-_NOT_WRONG = re.compile(
-    r"\b(?:no|without(?: any)?|not (?:a|an|any)?|nothing)[ \t]*$", re.IGNORECASE
-)
-
 # Right before an answer: it is none.
 NOT_BEFORE = re.compile(
     r"(?:\bnot|n['’]t|\brather than|\binstead of)[ \t]*+(?:\$\$?|\\\(|\\\[)?[ \t]*+$",
@@ -119,6 +87,30 @@ OR_AFTER = re.compile(
     r"|it may be |be |could be |might be )?",
     re.IGNORECASE,
 )
+# Behind an answer: "and also 6", "though 6 is also possible".
+ALSO = re.compile(
+    r"[ \t$*_`)\]\\]{0,8}+[.,;(]?[ \t]*+(?:and[ \t]++)?also[ \t]++(?=[$\d(\\*+−-])", re.IGNORECASE
+)
+MAY_BE = re.compile(
+    r"\b(?:answer|it|result|value) (?:could|might|may)(?: also| well| equally| just as well)*+ be"
+    r"(?: also)?[ \t]++(?=[$\d(\\*+−-])",
+    re.IGNORECASE,
+)
+IS_POSSIBLE = re.compile(
+    r"[ \t$*_`)\]\\]{0,8}+[.,;(]?[ \t]*+(?:but|though|although|and|however,?)[ \t]++"
+    r"(?P<other>[$\d(\\*+−-][^\s;]{0,60}+)[ \t]++"
+    r"(?:is|are|was|could|can|may|might|would|seems|works)(?: also| too| equally| well| be)*+"
+    r" (?:possible|plausible|valid|acceptable|correct|right|an? (?:option|answer|solution))"
+    r"[ \t]*+(?=[.,;!)]|$)",
+    re.IGNORECASE | re.MULTILINE,
+)
+NUMBER_WORDS = {
+    word: str(i)
+    for i, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
+        " fifteen sixteen seventeen eighteen nineteen twenty".split()
+    )
+}
 # In what stands for one answer: another one is offered, or a bound and no value.
 OFFERS = re.compile(
     r"\b(?:or|maybe|perhaps|possibly|otherwise|might|could)\b[^\n]{0,30}?\d"
@@ -129,22 +121,10 @@ OFFERS = re.compile(
 )
 # "5 or equivalently 10/2", "or about 3.1": the same value in other words, no other answer.
 SAME_VALUE = re.compile(
-    r"(?:equivalently|simply|approximately|approx\.?|about|roughly|in |around|less|more|fewer"
+    r"(?:equivalently|simply|one (?:can|could|may|has)\b"
+    r"|approximately|approx\.?|about|roughly|in |around|less|more|fewer"
     r"|better|so\b|rather|≈|\\approx)",
     re.IGNORECASE,
-)
-
-# Only behind a correction: "it should be 32", "it is 6". Behind a fault also "that yields $7$".
-_LEADS = (
-    r"should be|should have been|must be|it is|it['’]s|is actually|make that|makes? it"
-    r"|brings it to|i meant?|rather|correction:|(?:correct|right|true) (?:value|one|number) is"
-)
-_MORE_LEADS = (
-    r"|that is|that['’]s|is|are|becomes|gives(?: us)?|yields|get|obtain|makes|equals|have|by"
-)
-CORRECTED_TO = re.compile(rf"\b(?:{_LEADS})[ \t]*:?[ \t]*(?:\*\*|__)?", re.IGNORECASE)
-FAULT_CORRECTED_TO = re.compile(
-    rf"(?:\b(?:{_LEADS}{_MORE_LEADS})|=)[ \t]*:?[ \t]*(?:\*\*|__)?", re.IGNORECASE
 )
 
 # What ends a plain answer: the rest explains it.
@@ -186,38 +166,3 @@ def own_phrases(phrases: Sequence[str]) -> re.Pattern[str] | None:
         return None
     words = "|".join(re.escape(p) for p in sorted(phrases, key=len, reverse=True))
     return re.compile(rf"(?:{words})[ \t]*[:：=]?", re.IGNORECASE)
-
-
-class Corrections:
-    """Tells whether a text between two answers takes the first back.
-
-    Args:
-        own: Words and phrases beside those of the tables.
-    """
-
-    def __init__(self, own: Sequence[str] = ()) -> None:
-        faults = "|".join([*FAULTS, *map(re.escape, own)])
-        words = "|".join(DOUBTS)
-        self._cue = re.compile(rf"(?<!\w)(?:(?P<fault>{faults})|{words})(?!\w)", re.IGNORECASE)
-
-    def first_in(self, text: str) -> re.Match[str] | None:
-        """The first correction; its group "fault" is there if it finds a fault."""
-        return next(self.all_in(text), None)
-
-    def all_in(self, text: str) -> Iterator[re.Match[str]]:
-        """All corrections."""
-        for cue in self._cue.finditer(text):
-            if cue["fault"] and _NOT_WRONG.search(text, max(0, cue.start() - 20), cue.start()):
-                continue
-            if not _is_open(text, cue.start(), cue.end()):
-                yield cue
-
-
-def _is_open(text: str, start: int, end: int) -> bool:
-    """True if the sentence around a cue says "if", "maybe" or the like."""
-    low = max(0, start - 120)
-    for mark in _SENTENCE_END.finditer(text, low, start):
-        low = mark.end()
-    mark_after = _SENTENCE_END.search(text, end, end + 120)
-    high = mark_after.start() if mark_after else min(len(text), end + 120)
-    return _OPEN_SENTENCE.search(text, low, high) is not None

@@ -12,7 +12,7 @@ MAX_PLAIN = 300
 MAX_MATH = 4000
 _MAX_WORDS = 6
 
-_MARKUP = re.compile(r"(?:[\s*_`:>\"“”'‘’~]|#{1,6}[ \t]|\\,|\\;|\\quad|⇒|→)*")
+_MARKUP = re.compile(r"(?:[\s*_`:\"“”'‘’~]|#{1,6}[ \t]|(?<=\n)>|\\,|\\;|\\quad|⇒|→)*")
 _MATH_OPENERS = (("$$", "$$"), ("\\(", "\\)"), ("\\[", "\\]"), ("$", "$"))
 # "7!" at the end of a sentence is punctuation; "3! = 6" is none.
 _SENTENCE_END = re.compile(
@@ -29,14 +29,24 @@ _UNIT_WORDS = re.compile(r"[ \t]*[A-Za-z%°µ²³/^.*·]{1,20}(?:[ \t]+[A-Za-z²
 _WORD_PAIR = re.compile(r"(?<![A-Za-z])[A-Za-z]{2,}+[ \t]++[A-Za-z]{2}|[a-z]{4}")
 # How an answer begins that is more than a word: a number, mathematics, a variable, an option.
 _STRONG = re.compile(
-    r"[-+−±~≈(\[{|]*[ \t]*(?:[\d.$€£¥\\√π∞∅½⅓⅔¼¾⅕⅛{\[(|−０-９]|[A-Za-zΑ-ω](?![A-Za-z'’])"
+    r"[-+−±~≈<>≤≥(\[{|]*[ \t]*(?:[\d.$€£¥\\√π∞∅½⅓⅔¼¾⅕⅛{\[(|−０-９]|[A-Za-zΑ-ω](?![A-Za-z'’])"
     r"(?![ \t]+[A-Za-z]{2})|(?:sin|cos|tan|log|ln|exp|sqrt|pi|infinity|inf)\b)"
 )
 _NUMBER = re.compile(r"(?<![\w.,])[-+−]?(?:\$[ \t]?)?\d(?:[\d,]*\d)?(?:\.\d+)?")
 _MAX_SENTENCE = 15
+_BOLD_NUMBER = re.compile(r"\*\*([-+−]?\$?[ \t]?\d[^*\n]{0,40})\*\*")
 _BUT = re.compile(r",?[ \t]+but\b", re.IGNORECASE)
 # A sentence and no bare answer: "The area is 12."
 _SENTENCE = re.compile(r"\s*[A-Za-z]++(?:['’][a-z]*+)?,?[ \t\n]++[A-Za-z]\S*+[ \t\n]++\S")
+# Before the only number of a sentence: it is not the value that the sentence is about.
+NOT_THE_VALUE = re.compile(
+    r"\b(?:except|multiples? of|divisor of|factor of|power of|divisible by|near|close to"
+    r"|nearest|not"
+    r"|over|under|above|below|beyond|between|without|unlike|besides|than|up to|almost|nearly"
+    r"|exceeds?"
+    r"|exceeding|before|after|greater|less|any(?:thing)? but)[ \t]++(?:the |a |an )?[$\\(]{0,3}\Z",
+    re.IGNORECASE,
+)
 _IS = re.compile(r"\b(?:is|are|equals|was|be)\b[ \t]*:?")
 _AGREES = re.compile(r"(yes|no|true|false)\b\s*[,.;:—–-]", re.IGNORECASE)
 
@@ -151,7 +161,12 @@ def in_sentence(text: str) -> Span | None:
         found = answer_at(text, link.end(), in_sentences=False)
         if found is not None and found.is_strong:
             return found
+    bold = list(_BOLD_NUMBER.finditer(text))
+    if len(bold) == 1 and (found := answer_at(bold[0].group(1), 0, in_sentences=False)):
+        return Span(bold[0].start(), len(text), found.text, True)
     numbers = list(_NUMBER.finditer(text))
+    if numbers and NOT_THE_VALUE.search(text, 0, numbers[0].start()):
+        return None
     if len(numbers) == 1 and len(text.split()) <= _MAX_SENTENCE:
         found = answer_at(text, numbers[0].start(), in_sentences=False)
         return found._replace(is_strong=False) if found else None

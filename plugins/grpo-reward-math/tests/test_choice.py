@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from grpo_reward_math import Choice
+from grpo_reward_math import AnswerEquals, Choice
 
 from grpo_core import Completion, Fail, Score, Skip
 
@@ -123,3 +123,45 @@ def test_a_gold_that_names_no_option() -> None:
     )
     assert reward.check_inputs("E", PLANETS) == 'the gold "E" is no option: there is no option E'
     assert reward.check_inputs("C", PLANETS) is None
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "The answer is (A) (C).",
+        r"\boxed{(A)\ (B)\ (C)\ (D)}",
+        "Answer: (A) 12 (B) 14",
+        r"\boxed{A: C}",
+        r"\boxed{A) C)}",
+        r"\boxed{\textbf{(A)} \text{ or } \textbf{(C)}}",
+        "<answer>(A) not (C)</answer>",
+    ],
+)
+def test_a_row_of_options_is_a_hedge(reply: str) -> None:
+    for reward in (Choice(), AnswerEquals()):
+        result = reward(Completion(reply), "A")
+
+        assert isinstance(result, Score)
+        assert result.value == 0.0, result.reason
+
+
+@pytest.mark.parametrize(
+    ("reply", "gold", "choices", "value"),
+    [
+        (r"\boxed{3}", "3", ["2", "3", "4"], 1.0),
+        (r"\boxed{B}", "3", ["2", "3", "4"], 1.0),
+        (r"\boxed{4}", "3", ["2", "3", "4"], 0.0),
+        (r"\boxed{y}", "y", ["x", "y"], 1.0),
+        (r"\boxed{A}", "A", ["B", "A"], 1.0),
+        (r"\boxed{A}", "B", ["B", "A"], 0.0),
+        (r"\boxed{(C) Both (A) and (B)}", "C", ["x is odd", "y is odd", "Both (A) and (B)"], 1.0),
+        (r"\boxed{(A) vitamin C}", "A", None, 1.0),
+    ],
+)
+def test_options_of_one_character_and_of_letters(
+    reply: str, gold: str, choices: list[str] | None, value: float
+) -> None:
+    result = Choice()(Completion(reply), gold, choices)
+
+    assert isinstance(result, Score)
+    assert result.value == value, result.reason

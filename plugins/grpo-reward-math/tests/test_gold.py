@@ -79,3 +79,15 @@ def test_a_list_asks_for_all_of_its_parts_in_any_order() -> None:
         return scored.value
 
     assert [value(rf"\boxed{{{text}}}") for text in ("7, 2", "2", "2, 7, 9")] == [1.0, 0.0, 0.0]
+
+
+def test_a_gold_over_a_limit_is_bad() -> None:
+    with pytest.raises(BadGold, match="over a limit: a number of more than 10000 digits"):
+        gold_of("7^{7^{7^7}}", Rules())
+
+
+@pytest.mark.parametrize(
+    "text", ["Adding up, 3 + 4 = 7. So the answer is 7.", r"The final answer is $7$."]
+)
+def test_a_gold_in_prose_is_behind_its_phrase(text: str) -> None:
+    assert gold_text(text) == "7"

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import grpo_reward_math
 import pytest
+from grpo_reward_math.corrections import Corrections
 from grpo_reward_math.extracting import _tag_pattern
-from grpo_reward_math.phrases import Corrections, own_phrases
+from grpo_reward_math.phrases import own_phrases
 
 SIZE = 60_000
 UNITS = (
