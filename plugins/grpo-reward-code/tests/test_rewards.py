@@ -102,6 +102,26 @@ def test_float_tolerance(make):
     assert make()(code, tests).value == 0.0
 
 
+def test_output_that_cannot_be_compared_is_a_wrong_answer(make, monkeypatch):
+    tests = [{"type": "stdin_stdout", "input": "", "output": "1.5"}]
+    assert make()("print('1e1000000000000000000')", tests).value == 0.0
+
+    def fail(*_):
+        raise OverflowError
+
+    monkeypatch.setattr("grpo_reward_code.verdicts.difference", fail)
+    scored = make()("print(1.5)", tests)
+    assert scored.value == 0.0
+    assert scored.reason == "test 1 of 1: input '': the output cannot be compared: OverflowError"
+
+
+def test_enormous_completion_is_not_looked_through(make):
+    scored = make(max_bytes=10)("\n" * 1_000_011, SQUARE)
+    assert scored.value == 0.0
+    assert scored.reason == "limit: the completion has more than 1000010 characters"
+    assert scored.metrics["limit_hits"] == 1.0
+
+
 def test_code_before_the_program(make):
     tests = ["assert f([1]) == 1"]
     code = "def f(x: List[int]) -> int: return x[0]"
