@@ -110,7 +110,7 @@ def scored(
         program: Makes what is run of the source and the number of the completion.
         good: The reason of a 1.0.
     """
-    out: list[Any] = [settings.program(completion) for completion in completions]
+    out: list[Any] = [_program(settings, completion) for completion in completions]
     rows = [i for i, each in enumerate(out) if isinstance(each, str)]
 
     def run(i: int) -> Ran:
@@ -125,3 +125,10 @@ def scored(
         metrics = {"limit_hits": float(bool(ran.limit)), **settings.metrics()}
         out[i] = Score(float(not why), why or good, metrics)
     return out
+
+
+def _program(settings: Settings, completion: Completion) -> str | Score | Skip | Fail:
+    try:
+        return settings.program(completion)
+    except Exception as exc:  # of this row; the others have a value
+        return failed(exc, settings.deadline_s)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -10,6 +9,7 @@ from typing import Any, Literal
 
 from grpo_core import Completion, Fail, Score, Skip, reward
 from grpo_reward_code.batches import run_all
+from grpo_reward_code.checkers import check_checker, parsed
 from grpo_reward_code.extracting import NoProgram
 from grpo_reward_code.settings import Settings, check_choice, failed
 from grpo_reward_code.tests_of import InProcess, NotTests, Stdin, read_tests
@@ -197,7 +197,8 @@ class TestsPass:
         """
         try:
             found = read_tests(tests, entry_point)
-            _check_code(found, checker)
+            check_checker(checker, found)
+            _check_code(found)
         except NotTests as exc:
             return f"tests: {exc}"
         if gold_program is None:
@@ -247,9 +248,12 @@ class TestsPass:
     ) -> Score | Skip | Fail | _Row:
         try:
             found = read_tests(tests, entry_point)
+            check_checker(checker, found)
+            program = self._settings.program(completion)
         except NotTests as exc:
             return Fail(f"tests: {exc}")
-        program = self._settings.program(completion)
+        except Exception as exc:  # of this row; the others have a value
+            return failed(exc, self._settings.deadline_s)
         if not isinstance(program, str):
             return program
         return _Row(program, found, self._how(entry_point, checker, stops=self._is_all))
@@ -285,18 +289,12 @@ class TestsPass:
         return Score(value, reason, {"limit_hits": hits, **self._settings.metrics()})
 
 
-def _check_code(tests: Sequence[Stdin | InProcess], checker: str | None) -> None:
+def _check_code(tests: Sequence[Stdin | InProcess]) -> None:
     """That the code of a row compiles.
 
     Raises:
         NotTests: It does not.
     """
-    codes = [("checker", checker)] if checker else []
     for number, test in enumerate(tests):
         if isinstance(test, InProcess) and test.asked["kind"] == "assert":
-            codes.append((f"test {number + 1}", test.asked["setup"] + "\n" + test.asked["code"]))
-    for where, code in codes:
-        try:
-            ast.parse(code)
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as exc:
-            raise NotTests(f"{where} does not compile: {exc}") from None
+            parsed(f"test {number + 1}", test.asked["setup"] + "\n" + test.asked["code"])
