@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 from grpo_core import Completion, Fail, Score, Skip
 from grpo_reward_code.batches import OutOfTime
 from grpo_reward_code.extracting import Extract, NoProgram, OtherLanguage, Pick, program_of
+from grpo_reward_code.reasons import plain
 from grpo_reward_code.sandbox.boxes import Boxes
 from grpo_reward_code.sandbox.limits import Limits
 from grpo_reward_code.sandbox.program import BoxFailed, NoIsolation
@@ -105,8 +106,8 @@ class Settings:
             )
         except NoProgram as exc:
             if exc.is_other_language and self._skips:
-                return Skip(exc.reason)
-            return Score(0.0, exc.reason, {"limit_hits": 0.0, **self.metrics()})
+                return Skip(plain(exc.reason))
+            return Score(0.0, plain(exc.reason), {"limit_hits": 0.0, **self.metrics()})
         if len(code) > self._max_bytes or len(code.encode("utf-8", "replace")) > self._max_bytes:
             return self._too_long(f"limit: the program has more than {self._max_bytes} bytes")
         return self._before + code
@@ -142,10 +143,10 @@ def _limits(given: Mapping[str, float]) -> Limits:
 def failed(exc: BaseException, deadline_s: float) -> Fail:
     """What a row gets for which no verdict could be had."""
     if isinstance(exc, BoxFailed):
-        return Fail(f"the sandbox failed: {exc}")
+        return Fail(plain(f"the sandbox failed: {exc}"))
     if isinstance(exc, OutOfTime):
         return Fail(f"the batch took longer than deadline_s = {deadline_s:g}")
-    return Fail(f"{type(exc).__name__}: {exc}")
+    return Fail(plain(f"{type(exc).__name__}: {exc}"))
 
 
 def check_choice(name: str, value: object, known: tuple[object, ...]) -> None:
