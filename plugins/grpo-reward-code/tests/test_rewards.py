@@ -360,3 +360,8 @@ def test_check_runs_golds(tmp_path):
 
     assert "gold_program fails test 1 of 1: assert f(1) == 2: AssertionError in" in said
     assert "line 2" in said
+
+
+def test_missing_input_is_told_without_a_type_that_says_nothing():
+    with pytest.raises(ValueError, match=r"'code/tests_pass' needs this input; it is missing"):
+        load_reward("code/tests_pass")("print(1)")
