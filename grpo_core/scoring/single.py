@@ -26,6 +26,7 @@ from grpo_core.scoring.tagged import TaggedReward
 from grpo_core.scoring.told import told
 from grpo_core.scoring.trl_style import TrlFunction, is_async
 from grpo_core.sections import RewardSection
+from grpo_core.signature import Parameter
 
 # What decides how a reward is run; the keys of a config's [rewards.<name>].
 SETTINGS = (
@@ -208,7 +209,7 @@ def input_problems(
         for i in given
         if i not in declared and i != "prompt"
     ] + [
-        Problem(p.name, f"{name!r} needs this input ({p.type_name}); it is missing")
+        Problem(p.name, f"{name!r} needs this input{_kind(p)}; it is missing")
         for p in info.inputs
         if p.required and p.name not in known
     ]
@@ -263,3 +264,8 @@ def load_reward(
     if section is None or problems:
         raise _refused(resolved.name, problems)
     return SingleReward(resolved, section, catalog)
+
+
+def _kind(parameter: Parameter) -> str:
+    """The type of an input, in brackets, if it says anything."""
+    return "" if parameter.annotation in (Any, object) else f" ({parameter.type_name})"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 T = TypeVar("T")
+
+_LOOK_S = 0.05
 
 
 class OutOfTime(Exception):
@@ -16,30 +19,50 @@ class OutOfTime(Exception):
 
 
 def run_all(
-    work: Sequence[Callable[[], T]], slots: int | None, deadline_s: float
+    work: Sequence[Callable[[], T]],
+    slots: int | None,
+    deadline_s: float,
+    interrupt: Callable[[], None],
 ) -> list[T | BaseException]:
     """What each piece of work returns or raises, in order.
 
     Threads only wait here, for programs in the boxes. Work is begun in order; what is not begun at
-    the deadline is `OutOfTime`.
+    the deadline is `OutOfTime`. An interrupt (Ctrl-C) ends what runs, begins no more and passes on.
 
     Args:
         work: To be called.
         slots: How many at once; None: one for each usable core.
         deadline_s: Seconds.
+        interrupt: Makes work that is under way fail soon; may be called several times.
     """
     end = time.monotonic() + deadline_s
+    out: list[T | BaseException] = [OutOfTime()] * len(work)
+    left = deque(range(len(work)))
 
-    def one(piece: Callable[[], T]) -> T | BaseException:
-        if time.monotonic() > end:
-            return OutOfTime()
-        try:
-            return piece()
-        except Exception as exc:
-            return exc
+    def serve() -> None:
+        while time.monotonic() <= end:
+            try:
+                k = left.popleft()
+            except IndexError:
+                return
+            try:
+                out[k] = work[k]()
+            except Exception as exc:
+                out[k] = exc
 
-    threads = min(slots or len(os.sched_getaffinity(0)), len(work))
-    if threads <= 1:
-        return [one(piece) for piece in work]
-    with ThreadPoolExecutor(threads, thread_name_prefix="grpo-code") as pool:
-        return list(pool.map(one, work))
+    wanted = min(slots or len(os.sched_getaffinity(0)), len(work))
+    # Not those of `concurrent.futures`, which are waited for when the process ends.
+    threads = [threading.Thread(target=serve, name="grpo-code", daemon=True) for _ in range(wanted)]
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    except BaseException:
+        left.clear()
+        # Again and again: one may just be about to start its program.
+        while any(thread.is_alive() for thread in threads):
+            interrupt()
+            time.sleep(_LOOK_S)
+        raise
+    return out

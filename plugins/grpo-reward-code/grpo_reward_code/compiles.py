@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from grpo_core import Completion, Fail, Score, Skip, reward
 from grpo_reward_code.batches import run_all
+from grpo_reward_code.reasons import plain
 from grpo_reward_code.sandbox.program import Program, Ran
 from grpo_reward_code.settings import Settings, failed
 from grpo_reward_code.verdicts import why_it_ended
@@ -110,18 +111,28 @@ def scored(
         program: Makes what is run of the source and the number of the completion.
         good: The reason of a 1.0.
     """
-    out: list[Any] = [settings.program(completion) for completion in completions]
+    out: list[Any] = [_program(settings, completion) for completion in completions]
     rows = [i for i, each in enumerate(out) if isinstance(each, str)]
 
-    def run(i: int) -> Ran:
-        return settings.boxes().run(program(out[i], i), settings.limits)
+    boxes = settings.boxes()
 
-    ended = run_all([partial(run, i) for i in rows], settings.slots, settings.deadline_s)
+    def run(i: int) -> Ran:
+        return boxes.run(program(out[i], i), settings.limits)
+
+    work = [partial(run, i) for i in rows]
+    ended = run_all(work, settings.slots, settings.deadline_s, boxes.interrupt)
     for i, ran in zip(rows, ended, strict=True):
         if isinstance(ran, BaseException):
             out[i] = failed(ran, settings.deadline_s)
             continue
         why = why_it_ended(ran)
         metrics = {"limit_hits": float(bool(ran.limit)), **settings.metrics()}
-        out[i] = Score(float(not why), why or good, metrics)
+        out[i] = Score(float(not why), plain(why or good), metrics)
     return out
+
+
+def _program(settings: Settings, completion: Completion) -> str | Score | Skip | Fail:
+    try:
+        return settings.program(completion)
+    except Exception as exc:  # of this row; the others have a value
+        return failed(exc, settings.deadline_s)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,7 +10,7 @@ Pick = Literal["last", "first", "only"]
 OtherLanguage = Literal["zero", "skip"]
 
 _PYTHON = frozenset({"python", "python3", "py", "py3"})
-_OPENING = re.compile(r"([ \t]*)(`{3,}|~{3,})[ \t]*([^`\n]*)")
+_MARKS = ("```", "~~~")
 
 
 @dataclass(frozen=True)
@@ -91,21 +90,34 @@ def _fences(text: str) -> list[_Fence]:
     lines = text.split("\n")
     i = 0
     while i < len(lines):
-        opening = _OPENING.fullmatch(lines[i].rstrip())
+        opening = _opening(lines[i])
         i += 1
         if opening is None:
             continue
-        indent, mark, info = opening.groups()
+        indent, mark, info = opening
         body = []
         while i < len(lines) and not _closes(lines[i], mark):
             line = lines[i]
             body.append(line.removeprefix(indent) if indent else line)
             i += 1
         i += 1
-        words = info.strip().strip("{}.").lower().split()
-        language = words[0].split(",")[0] if words else ""
+        words = info.strip().strip("{}.").lower().split(maxsplit=1)
+        language = words[0].split(",", 1)[0] if words else ""
         fences.append(_Fence(language, "\n".join(body) + "\n"))
     return fences
+
+
+def _opening(line: str) -> tuple[str, str, str] | None:
+    """Indentation, mark and language of a line that opens a fence."""
+    # No regular expression: its ways to part the marks would grow with the square of their number.
+    stripped = line.lstrip(" \t")
+    if not stripped.startswith(_MARKS):
+        return None
+    info = stripped.lstrip(stripped[0])
+    if "`" in info:
+        return None
+    indent = line[: len(line) - len(stripped)]
+    return indent, stripped[: len(stripped) - len(info)], info
 
 
 def _closes(line: str, mark: str) -> bool:

@@ -82,10 +82,12 @@ class Runs:
         self, completions: list[Completion], stdin: list[str | None] | None = None
     ) -> list[Score | Skip | Fail]:
         """Scores completions at once; `stdin` is what the program reads."""
-        texts = [text or "" for text in stdin or [""] * len(completions)]
-        return scored(
-            self._settings,
-            completions,
-            lambda source, i: Program(source, texts[i].encode("utf-8", "surrogatepass")),
-            good="exit status 0",
-        )
+        texts = stdin or [None] * len(completions)
+
+        def program(source: str, i: int) -> Program:
+            text: object = "" if texts[i] is None else texts[i]
+            if not isinstance(text, str):
+                raise ValueError(f"stdin: expected a text, got {type(text).__name__}")
+            return Program(source, text.encode("utf-8", "surrogatepass"))
+
+        return scored(self._settings, completions, program, good="exit status 0")

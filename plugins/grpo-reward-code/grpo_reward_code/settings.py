@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 from grpo_core import Completion, Fail, Score, Skip
 from grpo_reward_code.batches import OutOfTime
 from grpo_reward_code.extracting import Extract, NoProgram, OtherLanguage, Pick, program_of
+from grpo_reward_code.reasons import plain
 from grpo_reward_code.sandbox.boxes import Boxes
 from grpo_reward_code.sandbox.limits import Limits
 from grpo_reward_code.sandbox.program import BoxFailed, NoIsolation
@@ -20,6 +21,9 @@ Layer = Literal["auto", "ns", "lock", "unsafe"]
 
 # As a number for the metrics: the more, the stronger.
 LAYER_NUMBERS = {"unsafe": 0.0, "lock": 1.0, "ns": 2.0}
+
+# An answer may be longer than its program by this.
+_MOST_PROSE = 1_000_000
 
 # Limits that are counts.
 _WHOLE = ("memory_mb", "output_bytes", "file_bytes", "threads")
@@ -90,6 +94,9 @@ class Settings:
 
     def program(self, completion: Completion) -> str | Score | Skip:
         """The program in a completion, or what the completion gets without one."""
+        most = self._max_bytes + _MOST_PROSE
+        if len(completion.text) > most:  # not even looked through
+            return self._too_long(f"limit: the completion has more than {most} characters")
         try:
             code = program_of(
                 completion.text,
@@ -99,12 +106,14 @@ class Settings:
             )
         except NoProgram as exc:
             if exc.is_other_language and self._skips:
-                return Skip(exc.reason)
-            return Score(0.0, exc.reason, {"limit_hits": 0.0, **self.metrics()})
+                return Skip(plain(exc.reason))
+            return Score(0.0, plain(exc.reason), {"limit_hits": 0.0, **self.metrics()})
         if len(code) > self._max_bytes or len(code.encode("utf-8", "replace")) > self._max_bytes:
-            why = f"limit: the program has more than {self._max_bytes} bytes"
-            return Score(0.0, why, {"limit_hits": 1.0, **self.metrics()})
+            return self._too_long(f"limit: the program has more than {self._max_bytes} bytes")
         return self._before + code
+
+    def _too_long(self, why: str) -> Score:
+        return Score(0.0, why, {"limit_hits": 1.0, **self.metrics()})
 
     def gold(self, text: str) -> str:
         """A gold program, which may stand in a fence and need not.
@@ -134,10 +143,10 @@ def _limits(given: Mapping[str, float]) -> Limits:
 def failed(exc: BaseException, deadline_s: float) -> Fail:
     """What a row gets for which no verdict could be had."""
     if isinstance(exc, BoxFailed):
-        return Fail(f"the sandbox failed: {exc}")
+        return Fail(plain(f"the sandbox failed: {exc}"))
     if isinstance(exc, OutOfTime):
         return Fail(f"the batch took longer than deadline_s = {deadline_s:g}")
-    return Fail(f"{type(exc).__name__}: {exc}")
+    return Fail(plain(f"{type(exc).__name__}: {exc}"))
 
 
 def check_choice(name: str, value: object, known: tuple[object, ...]) -> None:

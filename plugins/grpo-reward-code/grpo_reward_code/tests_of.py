@@ -63,6 +63,8 @@ def apps(row: Mapping[str, Any]) -> list[Test]:
     """
     held = _decoded(row.get("input_output", row), "input_output")
     inputs, outputs, name = held.get("inputs"), held.get("outputs"), held.get("fn_name")
+    if name is not None and not isinstance(name, str):
+        raise NotTests(f'expected "fn_name" to be a text, got {type(name).__name__}')
     if not isinstance(inputs, list) or not isinstance(outputs, list) or len(inputs) != len(outputs):
         raise NotTests('expected "inputs" and "outputs", two lists of one length')
     if not name:
@@ -92,27 +94,38 @@ def livecodebench(row: Mapping[str, Any], function: str | None = None) -> list[T
         if isinstance(cases, str):
             try:
                 cases = json.loads(cases)
-            except ValueError:
+            except (ValueError, RecursionError):
                 raise NotTests(
                     f"{column}: expected JSON; what the data set has compressed and pickled has "
                     f"to be decoded first, where you trust it"
                 ) from None
-        tests += [_of_livecodebench(case, name) for case in cases]
+        if not isinstance(cases, list | tuple):
+            raise NotTests(f"{column}: expected a list, got {type(cases).__name__}")
+        for number, case in enumerate(cases):
+            try:
+                tests.append(_of_livecodebench(case, name))
+            except NotTests as exc:
+                raise NotTests(f"{column}, case {number + 1}: {exc}") from None
     return tests
 
 
-def _of_livecodebench(case: Mapping[str, Any], name: str | None) -> Test:
+def _of_livecodebench(case: Any, name: str | None) -> Test:
+    if not isinstance(case, Mapping):
+        raise NotTests(f"expected an object, got {type(case).__name__}")
+    given, output = _a_text(case, "input"), _a_text(case, "output")
     if case.get("testtype") != "functional":
-        return {"type": "stdin_stdout", "input": case["input"], "output": case["output"]}
+        return {"type": "stdin_stdout", "input": given, "output": output}
     if not name:
         raise NotTests("a functional test needs the name of the function: bind entry_point")
-    args = [json.loads(line) for line in str(case["input"]).split("\n") if line.strip()]
-    return {
-        "type": "call",
-        "function": name,
-        "args": args,
-        "output": json.loads(case["output"]),
-    }
+    args = [_json(line, "input") for line in given.split("\n") if line.strip()]
+    return {"type": "call", "function": name, "args": args, "output": _json(output, "output")}
+
+
+def _json(text: str, key: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise NotTests(f'expected "{key}" to be JSON, got {text[:60]!r}') from None
 
 
 def humaneval(row: Mapping[str, Any]) -> list[Test]:
@@ -121,13 +134,19 @@ def humaneval(row: Mapping[str, Any]) -> list[Test]:
     The completion must hold the whole function; for a model that goes on with the prompt, put
     `row["prompt"]` before it (option `before`, or a template).
     """
-    return [{"type": "assert", "code": f"{row['test']}\n\ncheck({row['entry_point']})\n"}]
+    name = _a_text(row, "entry_point")
+    if not name.isidentifier():
+        raise NotTests(f'expected "entry_point", the name of a function, got {name[:60]!r}')
+    return [{"type": "assert", "code": f"{_a_text(row, 'test')}\n\ncheck({name})\n"}]
 
 
 def mbpp(row: Mapping[str, Any]) -> list[Test]:
     """Tests of a row of MBPP: `test_list`, after `test_setup_code` or `test_imports`."""
-    setup = row.get("test_setup_code") or "\n".join(row.get("test_imports") or [])
-    return [{"type": "assert", "code": code, "setup": setup} for code in row["test_list"]]
+    setup = row.get("test_setup_code") or row.get("test_imports") or ""
+    codes = row.get("test_list")
+    if not isinstance(codes, list | tuple):
+        raise NotTests(f'expected "test_list" to be a list, got {type(codes).__name__}')
+    return [{"type": "assert", "code": code, "setup": _setup(setup)} for code in codes]
 
 
 def read_tests(tests: Any, entry_point: str | None = None) -> list[Stdin | InProcess]:
@@ -140,6 +159,8 @@ def read_tests(tests: Any, entry_point: str | None = None) -> list[Stdin | InPro
     Raises:
         NotTests: It is in none of them, or empty.
     """
+    if entry_point is not None and not isinstance(entry_point, str):
+        raise NotTests(f"entry_point: expected a text, got {type(entry_point).__name__}")
     listed = _listed(tests, entry_point)
     if not listed:
         raise NotTests("expected at least one test, got none")
@@ -178,7 +199,8 @@ def _of_table(tests: Mapping[str, Any], entry_point: str | None) -> list[Test]:
     if tests.get("inputs") is not None or "input_output" in tests:
         held = dict(tests)
         if entry_point and "input_output" not in tests and not held.get("fn_name"):
-            first = (held.get("inputs") or [None])[0]
+            inputs = held["inputs"]
+            first = inputs[0] if isinstance(inputs, list) and inputs else None
             if isinstance(first, list) and not all(isinstance(x, str) for x in first):
                 held["fn_name"] = entry_point
         return apps(held)
@@ -225,8 +247,7 @@ def _read(test: Any, entry_point: str | None) -> Stdin | InProcess:
         code = _a_text(test, "code")
         if not code.strip():
             raise NotTests("expected code, got an empty text")
-        setup = test.get("setup") or ""
-        return InProcess({"kind": "assert", "code": code, "setup": setup})
+        return InProcess({"kind": "assert", "code": code, "setup": _setup(test.get("setup") or "")})
     if kind in ("call", "function_call", "functional"):
         return InProcess(_call(test, entry_point))
     raise NotTests(
@@ -251,13 +272,23 @@ def _call(test: Mapping[str, Any], entry_point: str | None) -> Test:
         raise NotTests('expected "output" or "outputs"')
     if not isinstance(accepted, list) or not accepted:
         raise NotTests('expected "outputs" to be a list with at least one value')
-    return {
-        "kind": "call",
-        "function": name,
-        "args": args,
-        "kwargs": dict(kwargs),
-        "accepted": accepted,
-    }
+    if not all(isinstance(key, str) for key in kwargs):
+        raise NotTests('expected "kwargs" to have names')
+    asked = {"args": args, "kwargs": dict(kwargs), "accepted": accepted}
+    try:
+        json.dumps(asked)  # they cross to the judge as such
+    except (TypeError, ValueError, RecursionError) as exc:
+        raise NotTests(f"expected arguments and output that JSON can hold: {exc}") from None
+    return {"kind": "call", "function": name, **asked}
+
+
+def _setup(setup: Any) -> str:
+    """Code before a test: a text, or a list of lines."""
+    if isinstance(setup, list | tuple) and all(isinstance(line, str) for line in setup):
+        return "\n".join(setup)
+    if not isinstance(setup, str):
+        raise NotTests(f"expected the code before a test to be a text, got {type(setup).__name__}")
+    return setup
 
 
 def _texts(test: Mapping[str, Any]) -> list[str]:
@@ -298,7 +329,7 @@ def _decoded(held: Any, name: str) -> Mapping[str, Any]:
     if isinstance(held, str):
         try:
             held = json.loads(held)
-        except ValueError as exc:
+        except (ValueError, RecursionError) as exc:
             raise NotTests(f"{name}: expected JSON: {exc}") from None
     if not isinstance(held, Mapping):
         raise NotTests(f"{name}: expected an object, got {type(held).__name__}")

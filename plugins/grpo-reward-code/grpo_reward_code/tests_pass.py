@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -10,7 +9,10 @@ from typing import Any, Literal
 
 from grpo_core import Completion, Fail, Score, Skip, reward
 from grpo_reward_code.batches import run_all
+from grpo_reward_code.checkers import check_checker, parsed
 from grpo_reward_code.extracting import NoProgram
+from grpo_reward_code.reasons import plain
+from grpo_reward_code.sandbox.boxes import Boxes
 from grpo_reward_code.settings import Settings, check_choice, failed
 from grpo_reward_code.tests_of import InProcess, NotTests, Stdin, read_tests
 from grpo_reward_code.verdicts import (
@@ -33,28 +35,28 @@ class _Row:
         self.fault: BaseException | None = None
         self._is_over = threading.Event()
 
-    def work(self, settings: Settings) -> list[Callable[[], None]]:
+    def work(self, boxes: Boxes) -> list[Callable[[], None]]:
         """A piece of work for each program with standard input, and one for all other tests."""
         work: list[Callable[[], None]] = []
         inside = [k for k, test in enumerate(self.tests) if isinstance(test, InProcess)]
         for k, test in enumerate(self.tests):
             if isinstance(test, Stdin):
-                work.append(partial(self._run_stdin, settings, k, test))
+                work.append(partial(self._run_stdin, boxes, k, test))
             elif k == inside[0]:
-                work.append(partial(self._run_inside, settings, inside))
+                work.append(partial(self._run_inside, boxes, inside))
         return work
 
-    def _run_stdin(self, settings: Settings, k: int, test: Stdin) -> None:
+    def _run_stdin(self, boxes: Boxes, k: int, test: Stdin) -> None:
         if not self._is_over.is_set():
-            self._note(k, run_stdin(settings.boxes(), self.source, test, self.how))
+            self._note(k, run_stdin(boxes, self.source, test, self.how))
 
-    def _run_inside(self, settings: Settings, numbers: list[int]) -> None:
+    def _run_inside(self, boxes: Boxes, numbers: list[int]) -> None:
         if self._is_over.is_set():
             return
         tests = [test for k in numbers if isinstance(test := self.tests[k], InProcess)]
         for k, result in zip(
             numbers,
-            run_in_process(settings.boxes(), self.source, tests, self.how),
+            run_in_process(boxes, self.source, tests, self.how),
             strict=True,
         ):
             self._note(k, result)
@@ -197,7 +199,8 @@ class TestsPass:
         """
         try:
             found = read_tests(tests, entry_point)
-            _check_code(found, checker)
+            check_checker(checker, found)
+            _check_code(found)
         except NotTests as exc:
             return f"tests: {exc}"
         if gold_program is None:
@@ -205,7 +208,7 @@ class TestsPass:
         how = self._how(entry_point, checker, stops=False)
         try:
             row = _Row(self._settings.gold(gold_program), found, how)
-            for piece in row.work(self._settings):
+            for piece in row.work(self._settings.boxes()):
                 piece()
         except (NoProgram, BrokenTests) as exc:
             return f"gold_program: {exc}"
@@ -229,14 +232,15 @@ class TestsPass:
         out: list[Score | Skip | Fail | _Row] = [
             self._row(*each) for each in zip(completions, tests, names, checkers, strict=True)
         ]
-        pieces = [
-            (row, piece)
-            for row in out
-            if isinstance(row, _Row)
-            for piece in row.work(self._settings)
-        ]
-        deadline_s = self._settings.deadline_s
-        ended = run_all([piece for _, piece in pieces], self._settings.slots, deadline_s)
+        # Taken once: where they are closed meanwhile, what is left fails and opens no others.
+        boxes = self._settings.boxes()
+        pieces = [(row, piece) for row in out if isinstance(row, _Row) for piece in row.work(boxes)]
+        ended = run_all(
+            [piece for _, piece in pieces],
+            self._settings.slots,
+            self._settings.deadline_s,
+            boxes.interrupt,
+        )
         for (row, _), came in zip(pieces, ended, strict=True):
             if isinstance(came, BaseException):
                 row.fault = row.fault or came
@@ -247,9 +251,12 @@ class TestsPass:
     ) -> Score | Skip | Fail | _Row:
         try:
             found = read_tests(tests, entry_point)
+            check_checker(checker, found)
+            program = self._settings.program(completion)
         except NotTests as exc:
-            return Fail(f"tests: {exc}")
-        program = self._settings.program(completion)
+            return Fail(plain(f"tests: {exc}"))
+        except Exception as exc:  # of this row; the others have a value
+            return failed(exc, self._settings.deadline_s)
         if not isinstance(program, str):
             return program
         return _Row(program, found, self._how(entry_point, checker, stops=self._is_all))
@@ -269,7 +276,7 @@ class TestsPass:
         results = row.counted()
         is_decided = len(results) == n or (results and not results[-1].passed)
         if isinstance(row.fault, BrokenTests):
-            return Fail(f"tests: {row.fault}")
+            return Fail(plain(f"tests: {row.fault}"))
         if row.fault is not None and not (is_decided and self._is_all):
             return failed(row.fault, self._settings.deadline_s)
         passed = sum(result.passed for result in results)
@@ -282,21 +289,15 @@ class TestsPass:
                 break
         value = float(passed == n) if self._is_all else passed / n
         hits = float(sum(bool(result.limit) for result in results))
-        return Score(value, reason, {"limit_hits": hits, **self._settings.metrics()})
+        return Score(value, plain(reason), {"limit_hits": hits, **self._settings.metrics()})
 
 
-def _check_code(tests: Sequence[Stdin | InProcess], checker: str | None) -> None:
+def _check_code(tests: Sequence[Stdin | InProcess]) -> None:
     """That the code of a row compiles.
 
     Raises:
         NotTests: It does not.
     """
-    codes = [("checker", checker)] if checker else []
     for number, test in enumerate(tests):
         if isinstance(test, InProcess) and test.asked["kind"] == "assert":
-            codes.append((f"test {number + 1}", test.asked["setup"] + "\n" + test.asked["code"]))
-    for where, code in codes:
-        try:
-            ast.parse(code)
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as exc:
-            raise NotTests(f"{where} does not compile: {exc}") from None
+            parsed(f"test {number + 1}", test.asked["setup"] + "\n" + test.asked["code"])

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from grpo_reward_code.checkers import BrokenChecker, checked
 from grpo_reward_code.judging.outputs import difference, shown
 from grpo_reward_code.sandbox.boxes import Boxes
 from grpo_reward_code.sandbox.limits import Limits
@@ -15,16 +15,6 @@ from grpo_reward_code.tests_of import InProcess, Stdin
 
 _SERVED = "from grpo_reward_code.judging.served import serve\nserve()\n"
 _JUDGE = "from grpo_reward_code.judging.judge import judge\njudge()\n"
-_CHECK = """\
-import json
-with open(0, "rb", closefd=False) as asked:
-    asked = json.load(asked)
-space = {"__name__": "checker"}
-exec(compile(asked["checker"], "checker.py", "exec"), space)
-said = space["check"](asked["input"], asked["output"], asked["expected"])
-print("\\n" + asked["nonce"] + ("right" if said else "wrong"), flush=True)
-"""
-
 
 # Tests that took more than this share of the CPU time leave the next one too little.
 _SPENT = 0.05
@@ -84,7 +74,11 @@ def run_stdin(boxes: Boxes, source: str, test: Stdin, how: How) -> Result:
         return Result(False, why if ran.limit else _with_input(test, why), ran.limit)
     if how.checker:
         return _checked(boxes, test, ran.stdout, how)
-    whys = [difference(ran.stdout, output, how.tolerance) for output in test.outputs]
+    try:
+        whys = [difference(ran.stdout, output, how.tolerance) for output in test.outputs]
+    except Exception as exc:
+        # The program chose what it printed: a failed row would be its way round a wrong answer.
+        whys = [f"the output cannot be compared: {type(exc).__name__}"]
     if not all(whys):
         return Result(True)
     return Result(False, _with_input(test, whys[0]))
@@ -107,21 +101,16 @@ def why_it_ended(ran: Ran) -> str:
 
 
 def _checked(boxes: Boxes, test: Stdin, output: bytes, how: How) -> Result:
-    """What the checker says. One that fails says no: the output may be why."""
-    nonce = secrets.token_hex(8)
-    asked = {
-        "checker": how.checker,
-        "input": test.input,
-        "output": output.decode("utf-8", "surrogateescape"),
-        "expected": test.outputs[0],
-        "nonce": nonce,
-    }
-    ran = boxes.run(Program(_CHECK, json.dumps(asked).encode(), "check.py"), how.limits)
-    last = ran.stdout.decode("utf-8", "replace").rstrip("\n").rpartition("\n")[2]
-    if last == f"{nonce}right" and ran.is_clean:
+    """What the checker says."""
+    text = output.decode("utf-8", "surrogateescape")
+    try:
+        is_right, why, ran = checked(boxes, how.checker, test, text, how.limits)
+    except BrokenChecker as exc:
+        raise BrokenTests(str(exc)) from None
+    if is_right:
         return Result(True)
-    why = why_it_ended(ran) or "the checker says no"
-    return Result(False, _with_input(test, f"checker: {why}" if why_it_ended(ran) else why))
+    ended = why_it_ended(ran)
+    return Result(False, _with_input(test, f"checker: {ended}" if ended else why))
 
 
 def run_in_process(boxes: Boxes, source: str, tests: Sequence[InProcess], how: How) -> list[Result]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
+
 import pytest
 from grpo_reward_code.extracting import NoProgram, program_of
 
@@ -50,3 +53,14 @@ def test_options():
     assert program_of(two, pick="first") == "a\n"
     assert program_of(two, extract="whole") == two
     assert program_of("<think>\n" + PYTHON, after_tag="") == "x = 1\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["~" * 40_000 + "`", "```" + " " * 40_000 + "`", " " * 40_000 + "`", "```," + "a," * 40_000],
+)
+def test_time_grows_with_the_length_of_the_text(line):
+    before = time.process_time()
+    with contextlib.suppress(NoProgram):
+        program_of(line)
+    assert time.process_time() - before < 1.0  # with its square: above 4 s

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from grpo_reward_code.judging.outputs import difference
+from hypothesis import given
+from hypothesis.strategies import sampled_from, text
 
 
 @pytest.mark.parametrize(
@@ -61,3 +65,31 @@ def test_tolerance_is_relative_and_absolute(got, expected, is_same):
 def test_number_with_an_enormous_exponent():
     assert difference(b"1e999999999", "1.0") != ""
     assert difference(b"1e999999999", "1.0", 1e-4) != ""
+
+
+@pytest.mark.parametrize("tolerance", [None, 1e-6])
+@pytest.mark.parametrize(
+    "printed",
+    ["1e1000000000000000000", "1e-1000000000000000000", "1" * 5000 + ".5", "1e9999999999999", "."],
+)
+def test_number_beyond_all_bounds_is_another(printed, tolerance):
+    assert difference(printed.encode(), "1.5", tolerance).startswith("line 1: expected '1.5'")
+
+
+def test_numbers_beyond_floats_are_not_the_same_for_being_infinite():
+    assert difference(b"1e400", "2e400", 1e-6) != ""
+
+
+@pytest.mark.parametrize(
+    "printed", ["1" * 20_000 + "x", "1." * 20_000, "1e" + "1" * 20_000 + "x", " " * 20_000 + "x"]
+)
+def test_time_grows_with_the_length_of_the_output(printed):
+    before = time.process_time()
+    assert difference(printed.encode(), "5.0\n")
+    assert time.process_time() - before < 1.0  # with its square: above 10 s
+
+
+@given(text(alphabet="01.eE+-x \n"), text(alphabet="01.eE+-x \n"), sampled_from([None, 1e-6]))
+def test_whatever_is_printed_can_be_compared(printed, expected, tolerance):
+    difference(printed.encode(), expected, tolerance)
+    assert difference(expected.encode(), expected, tolerance) == ""

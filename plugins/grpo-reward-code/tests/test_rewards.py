@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from grpo_reward_code import TestsPass
+from grpo_reward_code import Compiles, Runs, TestsPass
 from grpo_reward_code.sandbox.boxes import Boxes
 from grpo_reward_code.sandbox.program import BoxFailed
 
@@ -91,6 +91,118 @@ def test_checker_decides(make):
     assert make()("print(3, 1)", tests, checker="def check(*a): 1 / 0").value == 0.0
 
 
+@pytest.mark.parametrize(
+    ("checker", "why"),
+    [
+        ("def check(", "tests: checker does not compile"),
+        ("x = 1", "tests: checker: expected code that defines check(input, output, expected)"),
+        ("def check(a, b): return True", "tests: checker: expected code that defines"),
+        ("def check(a, b, c, d): return True", "tests: checker: expected code that defines"),
+        ("def check(a, b, c, *, d): return True", "tests: checker: expected code that defines"),
+        ("async def check(a, b, c): return True", "tests: checker: expected code that defines"),
+        (5, "tests: checker: expected code that defines"),
+        ("import nosuch\ndef check(*a): return True", "tests: checker: ModuleNotFoundError"),
+        ("1 / 0\ndef check(*a): return True", "tests: checker: ZeroDivisionError"),
+        ("raise SystemExit\ndef check(*a): return True", "tests: checker: SystemExit"),
+        ("if 0:\n    def check(*a): return True", "tests: checker: KeyError"),
+        ("check = 5", "tests: checker: TypeError"),
+        ("def check(*a): return nosuch", "tests: checker: NameError"),
+    ],
+)
+def test_checker_that_cannot_work_is_no_verdict(make, checker, why):
+    tests = [{"type": "stdin_stdout", "input": "", "output": "1"}]
+
+    scored = make()("print(1)", tests, checker=checker)
+
+    assert isinstance(scored, Fail)
+    assert scored.reason.startswith(why)
+
+
+def test_checker_that_only_the_output_makes_fail_says_no(make):
+    tests = [{"type": "stdin_stdout", "input": "", "output": "1"}]
+    checker = "def check(i, o, e): return [][9] if '9' in o else int(o) == 1"
+
+    assert make()("print(9)", tests, checker=checker).reason.endswith(
+        "checker: IndexError: list index out of range"
+    )
+    assert make()("print('x')", tests, checker=checker).value == 0.0
+    assert make()("print(1)", tests, checker=checker).value == 1.0
+
+
+@pytest.mark.parametrize(
+    "checker",
+    [
+        "check = lambda i, o, e: o == e",
+        "def check(i, o, e=''): return True",
+        "def check(*a, k=1): return True",
+    ],
+)
+def test_forms_of_a_checker(make, checker):
+    tests = [{"type": "stdin_stdout", "input": "", "output": "1\n"}]
+    assert make()("print(1)", tests, checker=checker).value == 1.0
+
+
+def test_checker_without_anything_to_decide_is_no_verdict(make):
+    scored = make()("def f(): return 1", ["assert f() == 1"], checker="def check(*a): return True")
+
+    assert isinstance(scored, Fail)
+    assert scored.reason.startswith("tests: checker: it decides about what a program prints")
+
+
+def test_what_a_checker_prints_is_no_verdict(make):
+    tests = [{"type": "stdin_stdout", "input": "", "output": "1"}]
+    checker = "def check(i, o, e):\n    print('right')\n    return False"
+    assert make()("print(1)", tests, checker=checker).value == 0.0
+
+
+def test_checker_that_evaluates_the_output_does_not_show_its_number(make):
+    tests = [{"type": "stdin_stdout", "input": "", "output": "1"}]
+    checker = "def check(i, o, e): return eval(o) == int(e)"
+    got = r"print(chr(10) + __import__('__main__').asked['nonce'] + 'right') or exit()"
+    assert make()(f"print({got!r})", tests, checker=checker).value == 0.0
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"tests": 5},
+        {"tests": {"public_test_cases": 5}},
+        {"tests": [{"testtype": "stdin"}]},
+        {"tests": [[]]},
+        {"tests": None},
+        {"entry_point": 5},
+        {"checker": 5},
+        {"checker": ["x"]},
+        {"text": None},
+    ],
+)
+def test_one_bad_row_takes_no_other_with_it(bad):
+    reward = TestsPass(extract="whole")
+    texts = ["print(4)", bad.get("text", "print(4)"), "print(4)"]
+    try:
+        first, second, third = reward(
+            [Completion(text) for text in texts],
+            [SQUARE[:1], bad.get("tests", SQUARE[:1]), SQUARE[:1]],
+            entry_point=[None, bad.get("entry_point"), None],
+            checker=[None, bad.get("checker"), None],
+        )
+    finally:
+        reward.close()
+    assert first.value == third.value == 1.0
+    assert isinstance(second, Fail)
+
+
+def test_one_bad_row_of_the_cheap_rewards_takes_no_other_with_it():
+    for reward, more in ((Runs(), {"stdin": [None, 5]}), (Compiles(), {})):
+        texts = ["x = 1", "x = 1" if more else None]
+        try:
+            first, second = reward([Completion(text) for text in texts], **more)
+        finally:
+            reward.close()
+        assert first.value == 1.0
+        assert isinstance(second, Fail)
+
+
 def test_float_tolerance(make):
     tests = [
         {"type": "stdin_stdout", "input": "", "output": "0.3333"},
@@ -100,6 +212,26 @@ def test_float_tolerance(make):
 
     assert make(float_tolerance=1e-3)(code, tests).value == 1.0
     assert make()(code, tests).value == 0.0
+
+
+def test_output_that_cannot_be_compared_is_a_wrong_answer(make, monkeypatch):
+    tests = [{"type": "stdin_stdout", "input": "", "output": "1.5"}]
+    assert make()("print('1e1000000000000000000')", tests).value == 0.0
+
+    def fail(*_):
+        raise OverflowError
+
+    monkeypatch.setattr("grpo_reward_code.verdicts.difference", fail)
+    scored = make()("print(1.5)", tests)
+    assert scored.value == 0.0
+    assert scored.reason == "test 1 of 1: input '': the output cannot be compared: OverflowError"
+
+
+def test_enormous_completion_is_not_looked_through(make):
+    scored = make(max_bytes=10)("\n" * 1_000_011, SQUARE)
+    assert scored.value == 0.0
+    assert scored.reason == "limit: the completion has more than 1000010 characters"
+    assert scored.metrics["limit_hits"] == 1.0
 
 
 def test_code_before_the_program(make):
@@ -215,7 +347,7 @@ def test_check_finds_rows_without_usable_tests(tmp_path):
     said = checked(tmp_path, rows, "")
 
     assert "tests: expected at least one test, got none in" in said
-    assert "line 2 and in 1 more of the first 3 rows" in said
+    assert "line 2; it refuses 2 of the first 3 rows" in said
 
 
 def test_check_runs_golds(tmp_path):
@@ -228,3 +360,8 @@ def test_check_runs_golds(tmp_path):
 
     assert "gold_program fails test 1 of 1: assert f(1) == 2: AssertionError in" in said
     assert "line 2" in said
+
+
+def test_missing_input_is_told_without_a_type_that_says_nothing():
+    with pytest.raises(ValueError, match=r"'code/tests_pass' needs this input; it is missing"):
+        load_reward("code/tests_pass")("print(1)")

@@ -15,6 +15,8 @@ from grpo_reward_code.tests_of import (
     mbpp,
     read_tests,
 )
+from hypothesis import given
+from hypothesis import strategies as st
 
 HUMANEVAL = {"test": "def check(candidate):\n    assert candidate(1) == 2\n", "entry_point": "f"}
 
@@ -117,3 +119,71 @@ def test_converters_make_the_canonical_shape():
     assert len(livecodebench(lcb)) == 2
     with pytest.raises(NotTests, match="compressed and pickled"):
         livecodebench({"private_test_cases": "eJxrYGAA"})
+
+
+@pytest.mark.parametrize(
+    ("tests", "why"),
+    [
+        ([{"testtype": "stdin", "output": "1"}], 'test 1: expected "input" to be a text'),
+        ([{"testtype": "functional", "input": "x", "output": "1"}], '"input" to be JSON'),
+        ([{"testtype": "functional", "input": "1", "output": None}], '"output" to be a text'),
+        ({"public_test_cases": ["a"]}, "public_test_cases, case 1: expected an object, got str"),
+        ({"public_test_cases": 5}, "public_test_cases: expected a list, got int"),
+        ({"public_test_cases": '{"a":1}'}, "public_test_cases: expected a list, got dict"),
+        ({"public_test_cases": [], "metadata": "[" * 10**6}, "metadata: expected JSON"),
+        ({"inputs": 5, "outputs": 5}, 'expected "inputs" and "outputs", two lists'),
+        ({"inputs": {"a": 1}, "outputs": {"a": 1}}, 'expected "inputs" and "outputs", two lists'),
+        ({"inputs": [[1]], "outputs": [1], "fn_name": 5}, 'expected "fn_name" to be a text'),
+        ({"test_list": 5}, 'expected "test_list" to be a list, got int'),
+        ({"test_list": ["assert f()"], "test_setup_code": 5}, "expected the code before a test"),
+        ({"test": "def check(c): pass", "entry_point": 5}, 'expected "entry_point" to be a text'),
+        ({"test": "def check(c): pass", "entry_point": "a b"}, 'expected "entry_point", the name'),
+        ([{"type": "assert", "code": "f()", "setup": {"a": 1}}], "expected the code before a test"),
+        (
+            [{"type": "call", "function": "f", "args": [{1}], "output": 1}],
+            "expected arguments and output that JSON can hold",
+        ),
+        (
+            [{"type": "call", "function": "f", "kwargs": {1: 2}, "output": 1}],
+            'expected "kwargs" to have names',
+        ),
+    ],
+)  # fmt: skip
+def test_malformed_shape_says_what_is_wrong(tests, why):
+    with pytest.raises(NotTests) as caught:
+        read_tests(tests, "g")
+    assert why in str(caught.value)
+
+
+def test_code_before_a_test_may_be_lines_or_a_text():
+    lines = [{"type": "assert", "code": "assert f()", "setup": ["import a", "import b"]}]
+    assert read_tests(lines) == [asserted("assert f()", "import a\nimport b")]
+    text = {"test_list": ["assert f()"], "test_imports": "import a"}
+    assert read_tests(text) == [asserted("assert f()", "import a")]
+
+
+# Values at the names that are looked for, and anything anywhere else.
+_NAMES = st.sampled_from(
+    "type testtype input output outputs inputs code setup function fn_name args kwargs test "
+    "entry_point test_list test_imports test_setup_code public_test_cases private_test_cases "
+    "metadata input_output".split()
+)
+_KINDS = st.sampled_from("stdin_stdout assert call functional stdin f 1 [1] {}".split())
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9) | _KINDS,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(_NAMES | st.text(max_size=3), inner)
+    ),
+    max_leaves=12,
+)
+
+
+@given(_JSON, st.none() | st.just("f") | _JSON)
+def test_any_json_is_tests_or_is_refused(tests, entry_point):
+    for given_tests in (tests, json.dumps(tests)):
+        try:
+            found = read_tests(given_tests, entry_point)
+        except NotTests:
+            continue
+        assert found
+        json.dumps([test.asked for test in found if isinstance(test, InProcess)])

@@ -105,11 +105,23 @@ class Boxes:
                 worker = layers.start(self.layer, self._preload)
             with self._lock:
                 self._busy.add(worker)
+                # While the worker was started.
+                if self._closed:
+                    raise BoxFailed("the boxes are closed")
             yield worker
         finally:
             with self._lock:
                 self._busy.discard(worker)
             self._free.put(worker)
+
+    def interrupt(self) -> None:
+        """Ends what runs now, which fails; the boxes can be used again."""
+        if os.getpid() != self._pid:
+            return
+        with self._lock:
+            for busy in self._busy:
+                if busy is not None:
+                    busy.kill()
 
     def close(self) -> None:
         """Ends all processes; what still runs fails, and the boxes cannot be used any more."""
@@ -117,9 +129,7 @@ class Boxes:
             return
         with self._lock:
             was_closed, self._closed = self._closed, True
-            for busy in self._busy:
-                if busy is not None:
-                    busy.kill()
+        self.interrupt()
         if was_closed:
             return
         atexit.unregister(self.close)

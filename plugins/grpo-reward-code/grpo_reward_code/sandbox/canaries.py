@@ -39,6 +39,18 @@ def writes_outside():
 def reads_a_file():
     return open(told["folder"] + "/secret").read()
 
+def reads_a_package():
+    for hidden in told["hidden"]:
+        for folder, _, names in os.walk(hidden):
+            for name in names[:20]:
+                try:
+                    open(os.path.join(folder, name), "rb").close()
+                    return True
+                except OSError:
+                    pass
+            if folder.count("/") > hidden.count("/"):
+                break
+
 def lists_a_folder():
     return os.listdir(told["folder"])
 
@@ -228,6 +240,7 @@ def escapes(worker: Worker) -> list[str]:
             "name": outside.name,
             "trainer": os.getpid(),
             "uid": os.getuid(),
+            "hidden": worker.hidden,
         }
         out: list[str] = []
         together = [name for name in every if name not in _ALONE]

@@ -48,8 +48,10 @@ def version() -> int:
     return syscalls.call(syscalls.LANDLOCK_CREATE_RULESET, None, 0, 1)
 
 
-def ruleset(readable: Iterable[str], writable: Iterable[str]) -> int:
+def ruleset(readable: Iterable[str], writable: Iterable[str], listed: Iterable[str] = ()) -> int:
     """Returns a descriptor of the rules: these paths and what is beneath them, and no others.
+
+    Of listed paths and folders beneath them the names can be read, and nothing else.
 
     Paths that do not exist are left out.
 
@@ -63,7 +65,7 @@ def ruleset(readable: Iterable[str], writable: Iterable[str]) -> int:
     rules = syscalls.call(
         syscalls.LANDLOCK_CREATE_RULESET, ctypes.create_string_buffer(attributes, size), size, 0
     )
-    for paths, access in ((readable, READ), (writable, WRITE)):
+    for paths, access in ((readable, READ), (writable, WRITE), (listed, _READ_DIR)):
         for path in paths:
             with contextlib.suppress(FileNotFoundError, PermissionError):
                 _allow(rules, path, access & handled)

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Sequence
 from typing import Any
 
-from grpo_reward_code.sandbox import canaries
+from grpo_reward_code.sandbox import canaries, packages
 from grpo_reward_code.sandbox.program import BoxFailed, NoIsolation
 from grpo_reward_code.sandbox.worker import Worker
 
@@ -105,7 +105,7 @@ def start(layer: str, preload: Sequence[str]) -> Worker:
 def settings(layer: str, preload: Sequence[str]) -> dict[str, Any]:
     """Returns what a locked process is told."""
     others = [name for name in preload if not _is_here(name)]
-    packages = _packages() if others else []
+    kept = packages.on_path() if others else []
     interpreter = [
         sysconfig.get_path("stdlib"),
         sysconfig.get_path("platstdlib"),
@@ -113,8 +113,9 @@ def settings(layer: str, preload: Sequence[str]) -> dict[str, Any]:
     ]
     libraries = os.environ.get("LD_LIBRARY_PATH", "").split(":")
     libraries = [path for path in libraries if os.path.isabs(path) and path.strip("/")]
-    readable = [*interpreter, *packages, *_preloaded(others), *libraries, *_SYSTEM]
+    readable = [*interpreter, *kept, *_preloaded(others), *libraries, *_SYSTEM]
     readable = [path for path in dict.fromkeys(readable) if os.path.exists(path)]
+    hidden = packages.hidden(readable, kept)
     if layer == "ns":
         # A mount there would hide what is below it.
         is_free = not any(os.path.realpath(p).startswith("/tmp/") for p in readable)
@@ -123,9 +124,10 @@ def settings(layer: str, preload: Sequence[str]) -> dict[str, Any]:
         folder = tempfile.mkdtemp(prefix="grpo-box-", dir=_where_files_are_quick())
     return {
         "layer": layer,
-        "packages": [*packages, *(os.path.dirname(p) for p in _preloaded(others))],
+        "packages": [*kept, *(os.path.dirname(p) for p in _preloaded(others))],
         "preload": list(preload),
         "readable": readable,
+        "hidden": hidden,
         "devices": [path for path in _DEVICES if os.path.exists(path)],
         "folder": folder,
         "uid": _FIRST_UID + (os.getpid() * 256 + next(_numbers) % 256) % 500_000_000,
@@ -183,16 +185,12 @@ def _instead(tried: Sequence[str]) -> str:
     return f" ({'; '.join(tried)})" if tried else ""
 
 
-def _packages() -> list[str]:
-    """Folders in which modules are installed."""
-    ends = ("site-packages", "dist-packages")
-    return [path for path in dict.fromkeys(sys.path) if os.path.basename(path) in ends]
-
-
 def _preloaded(preload: Sequence[str]) -> list[str]:
     """Where the modules themselves are, if elsewhere (an editable installation)."""
     places: list[str] = []
-    inside = tuple(f"{path}{os.sep}" for path in (*_packages(), sysconfig.get_path("stdlib")))
+    inside = tuple(
+        f"{path}{os.sep}" for path in (*packages.on_path(), sysconfig.get_path("stdlib"))
+    )
     for name in preload:
         spec = importlib.util.find_spec(name.partition(".")[0])
         if spec is not None:

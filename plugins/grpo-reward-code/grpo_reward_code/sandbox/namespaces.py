@@ -19,6 +19,13 @@ from grpo_reward_code.sandbox import identity, syscalls
 INSIDE_UID = 1000
 _MOST_INODES = 2000
 _STAGE = "/tmp"
+# As on every Linux: some programs open("/dev/stdin").
+_STREAMS = (
+    ("fd", "/proc/self/fd"),
+    ("stdin", "/proc/self/fd/0"),
+    ("stdout", "/proc/self/fd/1"),
+    ("stderr", "/proc/self/fd/2"),
+)
 
 _NEW_NS, _NEW_CGROUP, _NEW_UTS, _NEW_IPC, _NEW_USER, _NEW_PID, _NEW_NET = (
     0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000,
@@ -114,8 +121,13 @@ def _keep(pid: int, trainer: int) -> NoReturn:
     os._exit(0)
 
 
-def new_root(paths: Sequence[str], scratch: str) -> None:
+def new_root(paths: Sequence[str], hidden: Sequence[str], scratch: str) -> None:
     """Leaves only these paths, read-only, an empty folder for scratch and an own /proc.
+
+    Args:
+        paths: What is there.
+        hidden: Folders beneath them that are empty.
+        scratch: The folder for scratch.
 
     Raises:
         OSError: The kernel refused; the text names the step.
@@ -136,6 +148,15 @@ def new_root(paths: Sequence[str], scratch: str) -> None:
         if path != real and not os.path.lexists(path):
             os.makedirs(os.path.dirname(path), exist_ok=True)
             os.symlink(real, path)
+    for folder in hidden:
+        if os.path.isdir(folder):
+            with _step(f"cover of {folder}"):
+                flags = _RDONLY | _NOSUID | _NODEV | _NOEXEC
+                _mount("tmpfs", folder, "tmpfs", flags, "mode=755,size=4k,nr_inodes=2")
+    os.makedirs("/dev", exist_ok=True)
+    for name, target in _STREAMS:
+        if not os.path.lexists(f"/dev/{name}"):
+            os.symlink(target, f"/dev/{name}")
     os.makedirs(scratch, exist_ok=True)
     os.makedirs("/proc", exist_ok=True)
     # Containers that hide parts of /proc refuse a new one; only threads are counted with it.

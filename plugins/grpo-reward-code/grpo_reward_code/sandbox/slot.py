@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 from typing import Any
 
-from grpo_reward_code.sandbox import inside, landlock, scratch, seccomp
+from grpo_reward_code.sandbox import inside, landlock, packages, scratch, seccomp
 
 
 class Slot:
@@ -17,6 +17,10 @@ class Slot:
     ) -> None:
         self._settings = settings
         layer: str = settings["layer"]
+        self._readable: list[str] = settings["readable"]
+        self._listed: list[str] = []
+        if layer != "ns":  # there mounts cover them
+            self._readable, self._listed = packages.without(self._readable, settings["hidden"])
         self.scratch: scratch.Tmpfs | scratch.Folder
         if layer == "ns":
             self.scratch = scratch.Tmpfs(settings["folder"])
@@ -46,5 +50,5 @@ class Slot:
         if told["layer"] == "unsafe":
             return replace(self._walls, folder=folder or "/")
         writable = told["devices"] if folder is None else [*told["devices"], folder]
-        rules = landlock.ruleset(told["readable"], writable)
+        rules = landlock.ruleset(self._readable, writable, self._listed)
         return replace(self._walls, rules=rules, folder=folder or "/")

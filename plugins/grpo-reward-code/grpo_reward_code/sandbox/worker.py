@@ -260,6 +260,11 @@ class Worker:
         return json.loads(text)
 
     @property
+    def hidden(self) -> list[str]:
+        """Folders that programs must not read."""
+        return list(self._settings["hidden"])
+
+    @property
     def is_closed(self) -> bool:
         """Whether it has been closed."""
         return self._control.fileno() < 0

@@ -104,7 +104,8 @@ def prepare(settings: dict[str, Any]) -> Slot:
     layer = settings["layer"]
     if layer == "ns":
         namespaces.enter(settings["uid"], settings["trainer"], settings["control"])
-        namespaces.new_root(settings["readable"] + settings["devices"], settings["folder"])
+        paths = settings["readable"] + settings["devices"]
+        namespaces.new_root(paths, settings["hidden"], settings["folder"])
     identity.hide()
     uid: int = os.getuid()
     kept: tuple[int, ...] = ()

@@ -186,3 +186,7 @@ def test_sets_have_one_order(run):
 def test_random_numbers_differ(run):
     source = "import random; print(random.random())"
     assert run(source).stdout != run(source).stdout
+
+
+def test_standard_input_has_its_name(run):
+    assert run("print(open('/dev/stdin').read(), open(0).read())", b"12").stdout == b"12 12\n"

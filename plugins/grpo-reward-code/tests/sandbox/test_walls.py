@@ -2,12 +2,14 @@
 
 import os
 import socket
+import sysconfig
 import textwrap
 import threading
 
 import pytest
-from grpo_reward_code.sandbox import syscalls
+from grpo_reward_code.sandbox import packages, syscalls
 from grpo_reward_code.sandbox.limits import Limits
+from grpo_reward_code.sandbox.program import Program
 
 HEAD = """
 import ctypes, errno, fcntl, os, resource, signal, socket, struct, sys
@@ -319,3 +321,41 @@ print(seen)
         thread.join()
     both.close()
     assert told == [b"{'mine'}\n"] * 2
+
+
+def test_installed_packages_cannot_be_read_without_preload(run, boxes):
+    folders = sysconfig.get_path("purelib"), os.path.dirname(os.path.dirname(pytest.__file__))
+    ran = run(f"""
+import os, sys
+for folder in {folders!r}:
+    for way in (lambda: open(folder + "/pytest/__init__.py"), lambda: open(folder + "/six.py")):
+        try:
+            way()
+            print("read")
+        except OSError:
+            pass
+    sys.path.append(folder)
+try:
+    import pytest
+    print("imported")
+except (ImportError, PermissionError):
+    print("not found")
+""")
+    assert ran.stdout == b"not found\n", ran.stderr
+    assert boxes.run(Program("import wave, xml.dom, curses, sqlite3"), Limits()).exit_code == 0
+
+
+def test_hidden_folders_leave_all_else_readable(tmp_path):
+    for name in ("lib/python3/site-packages/p", "lib/python3/json", "lib/x"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "lib/python3/os.py").touch()
+    (tmp_path / "lib/python3.1").symlink_to("python3")
+    lib = str(tmp_path / "lib")
+
+    hidden = packages.hidden([lib], [])
+    assert hidden == [f"{lib}/python3/site-packages"]
+    read, listed = packages.without([lib], hidden)
+    assert sorted(read) == [f"{lib}/python3/json", f"{lib}/python3/os.py", f"{lib}/x"]
+    assert listed == [lib, f"{lib}/python3"]
+    assert packages.hidden([lib], hidden) == []
+    assert packages.without([lib], []) == ([lib], [])

@@ -1,0 +1,76 @@
+"""Ctrl-C and close while programs run."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from grpo_reward_code import TestsPass
+
+from grpo_core import Completion
+
+_SLEEPERS = """
+import sys, time
+from grpo_core import Completion, load_reward
+from grpo_reward_code import TestsPass
+tests = [{"type": "stdin_stdout", "input": "", "output": ""}] * 2
+code = "import time; time.sleep(60)"
+reward = TestsPass(extract="whole", limits={"cpu_s": 30})
+print("ready", flush=True)
+"""
+_CALLS = {
+    "itself": "reward([Completion(code)] * 8, [tests] * 8)",
+    "asserts": "reward([Completion(code + '\\ndef f(): pass')] * 8, [['assert f()']] * 8)",
+    "by the core": (
+        "load_reward('code/tests_pass', options={'extract': 'whole', 'limits': {'cpu_s': 30}})"
+        "(code, tests=tests * 4)"
+    ),
+}
+
+
+@pytest.mark.parametrize("how", list(_CALLS))
+def test_ctrl_c_ends_the_programs_and_begins_no_more(how):
+    with subprocess.Popen(
+        [sys.executable, "-c", _SLEEPERS + _CALLS[how]],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as ran:
+        assert ran.stdout.readline() == "ready\n"
+        time.sleep(1.0)
+        if ran.poll() is None:
+            ran.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        _, errors = ran.communicate(timeout=60)
+    assert "KeyboardInterrupt" in errors
+    assert time.monotonic() - began < 10.0  # each program would have taken 60 s
+
+
+def test_close_from_another_thread_ends_a_batch():
+    reward = TestsPass(extract="whole", limits={"cpu_s": 30})
+    codes = [Completion("import time; time.sleep(60)")] * 8
+    tests = [[{"type": "stdin_stdout", "input": "", "output": ""}]] * 8
+    scored: list[object] = []
+    batch = threading.Thread(target=lambda: scored.extend(reward(codes, tests)))
+    batch.start()
+    time.sleep(0.5)
+    began = time.monotonic()
+    reward.close()
+    batch.join(30.0)
+    assert not batch.is_alive()
+    assert time.monotonic() - began < 10.0
+    assert [each.reason.startswith("the sandbox failed") for each in scored] == [True] * 8
+
+
+def test_reward_can_be_used_after_an_interrupt():
+    reward = TestsPass(extract="whole")
+    tests = [[{"type": "stdin_stdout", "input": "", "output": "4"}]]
+    try:
+        reward._settings.boxes().interrupt()
+        assert reward([Completion("print(4)")], tests)[0].value == 1.0
+    finally:
+        reward.close()
