@@ -79,10 +79,7 @@ class RemoteClass(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         """An instance, made on the other side."""
-        made = cls._grpo_peer.call(cls, args, kwargs)
-        if cls._grpo_trusted and isinstance(made, Remote):
-            made.__dict__["_grpo_trusted"] = True
-        return made
+        return cls._grpo_peer.make(cls, args, kwargs)
 
     def __getattr__(cls, name: str) -> Any:
         return cls._grpo_peer.get(cls, name)
@@ -118,7 +115,6 @@ class Remote:
     _grpo_trusted = False  # made by the test itself, of a class that it names
     _grpo_changing: type | None = None  # the built-in type it is a subclass of
     _grpo_equals = True  # False where its class says itself what it equals
-    _grpo_seen = False  # made by an operator that saw a value of the test
 
     def __getattr__(self, name: str) -> Any:
         return self._grpo_peer.get(self, name)
@@ -159,16 +155,24 @@ class Value:
         return self._grpo_peer.get(self, name)
 
 
-# Those of a subclass that are asked for although its value is here. They see nothing of a test.
-_OF_VALUES = frozenset(OPERATORS) - {"hash", "bool", "int", "float", "complex", "index", "bytes"}
+# Those of a subclass that are never asked for, since its value is here.
+_OF_THE_VALUE = {"hash", "bool", "int", "float", "complex", "index", "bytes"}
+_OF_VALUES = frozenset(OPERATORS) - _OF_THE_VALUE
+# Those that only show it, and are asked for whoever made the instance.
+_SHOWING = ("str", "repr", "format", "dir", "fspath")
 
 
 def _own_of_value(name: str, base: type) -> Any:
-    """An operator that a subclass of a built-in type defines: not asked for with a plain value."""
+    """An operator that a subclass of a built-in type defines.
+
+    Unless the test made the instance, the value that is here answers for it.
+    """
     plain = getattr(base, f"__{name}__", None)
 
     def method(self: Any, *args: Any) -> Any:
-        if plain is None or all(is_remote(arg) for arg in args):
+        asks = name in _SHOWING or (args and all(map(is_remote, args)))
+        trusted = vars(self).get("_grpo_trusted") and name not in ("eq", "ne")
+        if plain is None or asks or trusted:
             return self._grpo_peer.operate(name, self, *args)
         if name in ("eq", "ne"):
             return name == "ne"

@@ -64,6 +64,10 @@ class Peer:
         """What a function of the other side returns."""
         return self._ask("call", function, args, dict(kwargs))
 
+    def make(self, kind: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """What a class of the other side returns."""
+        return self.call(kind, args, kwargs)
+
     def get(self, owner: Any, name: str) -> Any:
         """An attribute of an object of the other side; those with two underscores are not asked."""
         if name.startswith("__") and name.endswith("__"):
@@ -100,7 +104,8 @@ class Peer:
             if "ask" in reply:
                 self._serve(reply)
                 continue
-            got = self._read(reply, writer.containers)
+            # Only a call has a reason to change what it was handed.
+            got = self._read(reply, writer.containers if kind == "call" else None)
             if "error" in got:
                 raise self._error(got["error"], kind == "operate" and args[0] == "next")
             if "value" not in got:
@@ -465,4 +470,5 @@ def _exception(kind: type, number: int, args: Any) -> BaseException:
         except Exception:  # some, such as UnicodeDecodeError, take no others than their own
             made = kind.__new__(kind)
     made.args = args
+    made.__dict__["_grpo_remote"] = True  # also of one that is returned and that the test raises
     return made

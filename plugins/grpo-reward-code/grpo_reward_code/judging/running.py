@@ -7,16 +7,14 @@ import linecache
 import math
 import sys
 import traceback
-import types
 from collections.abc import Mapping
 from typing import Any
 
+from grpo_reward_code.judging.contexts import FILES, is_of_program
 from grpo_reward_code.judging.names import Broken, Globals, Names, of_program
-from grpo_reward_code.judging.objects import CannotSubclass, Remote, is_remote
+from grpo_reward_code.judging.objects import CannotSubclass, Remote
 from grpo_reward_code.judging.peer import Peer
-from grpo_reward_code.judging.pytest_names import cases_of
-
-_FILE = "<test>"
+from grpo_reward_code.judging.styles import is_never_awaited, is_test_case, run_functions
 
 
 def run_test(program: Peer, test: Mapping[str, Any], names: Names, tolerance: float | None) -> str:
@@ -41,29 +39,25 @@ def run_test(program: Peer, test: Mapping[str, Any], names: Names, tolerance: fl
     except (Broken, CannotSubclass):
         raise
     except ModuleNotFoundError as exc:
-        if not _is_remote_error(exc):
+        if not is_of_program(exc):
             raise Broken(f"the test imports what is not there: {exc}") from None
         return _said(exc, test)
     except SystemExit as exc:
-        why = _said(exc, test) if exc.code or _is_remote_error(exc) else ""
+        why = _said(exc, test) if exc.code or is_of_program(exc) else ""
     except BaseException as exc:
         why = _said(exc, test)
     if not program.asked:
-        raise Broken("the test never uses the program")
+        raise Broken("the test never uses the program" + (why and f": before it, {why}"))
     return why
 
 
 def _asserted(program: Peer, test: Mapping[str, Any], names: Names) -> str:
     space = Globals(names, program)
-    text = test["code"]
-    linecache.cache[_FILE] = (len(text), None, text.splitlines(True), _FILE)
-    if test["setup"]:
-        exec(compile(test["setup"], "<setup>", "exec", dont_inherit=True), space)
-    exec(compile(text, _FILE, "exec", dont_inherit=True), space)
-    for name, value in list(space.items()):
-        if name.startswith("test") and type(value) is types.FunctionType:
-            for args in cases_of(value):
-                value(**args)
+    for file, text in zip(FILES, (test["code"], test["setup"]), strict=True):
+        linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    exec(names.compiled(test["setup"], "<setup>"), space)
+    exec(names.compiled(test["code"], "<test>"), space)
+    run_functions(space, names.loaded(test["code"]))
     return _unittests(space)
 
 
@@ -74,9 +68,11 @@ def _unittests(space: Mapping[str, Any]) -> str:
         return ""
     loader, suite = unittest.TestLoader(), unittest.TestSuite()
     for value in space.values():
-        if isinstance(value, type) and not is_remote(value):
-            if issubclass(value, unittest.TestCase) and value.__module__ == "test":
-                suite.addTests(loader.loadTestsFromTestCase(value))
+        if is_test_case(value):
+            for name in loader.getTestCaseNames(value):
+                if is_never_awaited(value, name):
+                    raise Broken(f"unittest never runs {value.__name__}.{name}")
+            suite.addTests(loader.loadTestsFromTestCase(value))
     if not suite.countTestCases():
         return ""
     result = unittest.TextTestRunner(stream=io.StringIO(), verbosity=0).run(suite)
@@ -144,10 +140,6 @@ def _is_float(got: Any, want: Any) -> bool:
     return float in kinds and kinds <= {float, int}
 
 
-def _is_remote_error(exc: BaseException) -> bool:
-    return bool(getattr(exc, "__dict__", {}).get("_grpo_remote"))
-
-
 def _said(exc: BaseException, test: Mapping[str, Any]) -> str:
     """An exception in a line: the line of the test, and what was raised."""
     try:
@@ -157,7 +149,7 @@ def _said(exc: BaseException, test: Mapping[str, Any]) -> str:
     what = f"{type(exc).__name__}: {said}" if said else type(exc).__name__
     if test["kind"] == "call":
         return f"{_call_text(test)}: {what}"
-    lines = [f.line for f in traceback.extract_tb(exc.__traceback__) if f.filename == _FILE]
+    lines = [f.line for f in traceback.extract_tb(exc.__traceback__) if f.filename == "<test>"]
     line = next((line.strip() for line in reversed(lines) if line), "")
     return f"{line[:200]}: {what}" if line else what
 
