@@ -6,6 +6,7 @@ this process holds.
 
 from __future__ import annotations
 
+import builtins
 import json
 import os
 import sys
@@ -32,6 +33,7 @@ from grpo_reward_code.judging.pytest_names import offer_pytest
 from grpo_reward_code.judging.running import run_test
 
 _LINE, _REPORT = 3, 4
+_INPUT = builtins.input
 _COMPARED = ("eq", "ne")
 _MIXED = {*ORDER, *ARITHMETIC, *(f"r{n}" for n in ARITHMETIC), *(f"i{n}" for n in ARITHMETIC)}
 # Of an object that the test made: what these come to, made by the program's operators, counts too.
@@ -210,6 +212,22 @@ class Judge(Peer):
 
     on_await = on_base
 
+    def on_input(self) -> Any:
+        """A line from what the test put in the place of `input` or of standard input."""
+        if builtins.input is not _INPUT:
+            return builtins.input()
+        if sys.stdin is sys.__stdin__:
+            return super().on_input()
+        line = sys.stdin.readline()
+        return line.removesuffix("\n") if line else super().on_input()
+
+    def _receive(self) -> dict[str, Any]:
+        message = super()._receive()
+        printed = message.pop("printed", "")
+        if isinstance(printed, str) and sys.stdout is not sys.__stdout__:
+            sys.stdout.write(printed)  # a test captures it
+        return message
+
     def _check(self, owner: Any, name: Any) -> None:
         if type(name) is not str or name.startswith("_") or not _is_tests(owner):
             raise AttributeError(f"no attribute {name!r}")
@@ -290,6 +308,7 @@ def judge() -> None:
     told = False
     for number, test in enumerate(asked["tests"]):
         end.asked, end.refused = 0, ""
+        end.links.clear()
         try:
             why = run_test(end, test, names, asked["tolerance"])
         except (Broken, CannotSubclass) as exc:

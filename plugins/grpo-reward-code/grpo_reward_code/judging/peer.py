@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from grpo_reward_code.judging import wire
+from grpo_reward_code.judging.links import Links, contents, is_changed
 from grpo_reward_code.judging.objects import (
     VALUES,
     Raised,
@@ -55,6 +57,8 @@ class Peer:
         self._stand_ins: dict[int, Any] = {}
         self._builtin: dict[type, type] = {}
         self._function = class_of(self, -1, "function", [], [])
+        self._lock = threading.RLock()  # one request at a time, whatever threads a test has
+        self.links = Links()
         self.asked = 0  # requests sent
         self.ended = ""  # why nothing can be asked any more
 
@@ -93,29 +97,44 @@ class Peer:
         return self._ask("named", name)
 
     def _ask(self, kind: str, *args: Any) -> Any:
-        if self.ended:
-            raise Ended(self.ended)
-        self.asked += 1
-        writer = Writer(self._node_of)
-        message = writer.message({"args": args})
-        self._send({"ask": kind, **message})
-        while True:
-            reply = self._receive()
-            if "ask" in reply:
-                self._serve(reply)
-                continue
-            # Only a call has a reason to change what it was handed.
-            got = self._read(reply, writer.containers if kind == "call" else None)
-            if "error" in got:
-                raise self._error(got["error"], kind == "operate" and args[0] == "next")
-            if "value" not in got:
-                raise self._end("it sent an answer without a value")
-            return got["value"]
+        with self._lock:
+            if self.ended:
+                raise Ended(self.ended)
+            self.asked += 1
+            writer = Writer(self._node_of)
+            self._send({"ask": kind, **self._written(writer, {"args": args})})
+            while True:
+                reply = self._receive()
+                if "ask" in reply:
+                    self._serve(reply)
+                    continue
+                # Only a call has a reason to change what it was handed.
+                got = self._read(reply, writer.containers if kind == "call" else None).roots
+                if "error" in got:
+                    raise self._error(got["error"], kind == "operate" and args[0] == "next")
+                if "value" not in got:
+                    raise self._end("it sent an answer without a value")
+                return got["value"]
 
-    def _read(self, message: Any, containers: Mapping[int, Any] | None = None) -> dict[str, Any]:
+    def _written(
+        self, writer: Writer, roots: dict[str, Any], is_read: bool = False
+    ) -> dict[str, Any]:
+        """A message, with the linked containers that changed."""
+        roots |= {f"changed {k}": each for k, each in enumerate(self.links.changed())}
+        message = writer.message(roots)
+        marks = self.links.marks(writer.containers, is_read)
+        return {**message, "links": marks} if marks else message
+
+    def _read(self, message: Any, containers: Mapping[int, Any] | None = None) -> wire.Read:
         try:
-            return wire.read(message, self._stand_in, containers).roots
+            marks = message.get("links") or {}
+            reuse = {**wire.written_back(message, containers or {}), **self.links.known(marks)}
+            read = wire.read(message, self._stand_in, reuse)
+            self.links.note(marks, read.containers)
+            return read
         except NotAMessage as exc:
+            raise self._end(f"it sent what is no message: {exc}") from None
+        except (TypeError, ValueError, KeyError) as exc:
             raise self._end(f"it sent what is no message: {exc}") from None
 
     def _error(self, given: Any, is_next: bool) -> BaseException:
@@ -139,12 +158,9 @@ class Peer:
             self._serve(message)
 
     def _serve(self, message: dict[str, Any]) -> None:
-        try:
-            read = wire.read(message, self._stand_in)
-        except NotAMessage as exc:
-            raise self._end(f"it sent what is no message: {exc}") from None
+        read = self._read(message)
         containers = read.containers
-        before = {k: _held(container) for k, container in containers.items()}
+        before = {k: contents(container) for k, container in containers.items()}
         roots: dict[str, Any] = {}
         try:
             kind, args = message["ask"], read.roots["args"]
@@ -155,19 +171,22 @@ class Peer:
             raise
         except BaseException as exc:  # whatever it raises, the other side asked for it
             roots["error"] = exc
-        reply = self._reply(roots, containers, before)
-        self._send(reply)
+        self._send(self._reply(roots, containers, before, message["ask"] == "get"))
 
     def _reply(
-        self, roots: dict[str, Any], containers: dict[int, Any], before: dict[int, Any]
+        self,
+        roots: dict[str, Any],
+        containers: dict[int, Any],
+        before: dict[int, Any],
+        is_read: bool,
     ) -> dict[str, Any]:
         writer = Writer(self._node_of)
         for value in roots.values():
             writer.add(value)
         for number, container in containers.items():
-            if writer.has(container) or _is_changed(container, before[number]):
+            if writer.has(container) or is_changed(container, before[number]):
                 roots[str(number)] = container
-        return writer.message(roots)
+        return self._written(writer, roots, is_read)
 
     _answers: Mapping[str, Callable[..., Any]] = {
         "call": lambda self, function, args, kwargs: self.on_call(function, args, kwargs),
@@ -178,6 +197,7 @@ class Peer:
         "named": lambda self, name: self.on_named(name),
         "base": lambda self, owner: self.on_base(owner),
         "await": lambda self, owner: self.on_await(owner),
+        "input": lambda self: self.on_input(),
     }
 
     def on_call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -219,6 +239,10 @@ class Peer:
         import asyncio
 
         return asyncio.run(owner)
+
+    def on_input(self) -> Any:
+        """A line for a program that reads one during a call."""
+        raise EOFError("EOF when reading a line")
 
     # Objects that cross.
 
@@ -398,23 +422,6 @@ class Peer:
     def _end(self, why: str) -> Ended:
         self.ended = self.ended or why
         return Ended(self.ended)
-
-
-def _held(container: Any) -> Any:
-    if isinstance(container, dict):
-        return list(container.items())
-    return bytes(container) if type(container) is bytearray else list(container)
-
-
-def _is_changed(container: Any, before: Any) -> bool:
-    if len(container) != len(before):
-        return True
-    if type(container) is bytearray:
-        return bool(bytes(container) != before)
-    if isinstance(container, dict):
-        pairs = zip(container.items(), before, strict=True)
-        return not all(a is c and b is d for (a, b), (c, d) in pairs)
-    return not all(a is b for a, b in zip(container, before, strict=True))
 
 
 def _bases(kind: type) -> list[type]:

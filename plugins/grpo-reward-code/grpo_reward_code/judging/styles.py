@@ -29,17 +29,17 @@ def run_functions(space: Mapping[str, Any], loaded: Collection[str]) -> None:
             _run(value, name, is_called=name in loaded)
         elif name.startswith("Test") and isinstance(value, type) and not is_remote(value):
             if value.__module__ == MODULE and not is_test_case(value):
-                _run_class(value)
+                if value.__init__ is object.__init__:  # type: ignore[misc]
+                    _run_class(value)
+                elif name not in loaded:
+                    raise Broken(f"class {name} has a constructor, so no test runner runs it")
 
 
 def _run_class(kind: type) -> None:
     for name in [name for name in dir(kind) if name.startswith("test")]:
         if type(inspect.getattr_static(kind, name)) is not types.FunctionType:
             continue
-        try:
-            made = kind()
-        except TypeError as exc:
-            raise Broken(f"class {kind.__name__} cannot be made without arguments: {exc}") from None
+        made = kind()
         for before in ("setup_class", "setup_method", "setup"):
             _call(getattr(made, before, None))
         _run(getattr(made, name), f"{kind.__name__}.{name}", is_called=False)
@@ -56,12 +56,13 @@ def _run(function: Any, name: str, *, is_called: bool) -> None:
     cases = cases_of(function)
     if cases is None and not is_called:
         raise Broken(f"{name} needs an argument that is not there, such as a fixture")
+    if inspect.isgeneratorfunction(function):
+        raise Broken(f"{name} is a generator, which no test runner runs")
     for args in cases or []:
-        came = function(**args)
-        if inspect.iscoroutine(came):
-            asyncio.run(came)
-        elif inspect.isgenerator(came):
-            raise Broken(f"{name} is a generator, which no test runner runs")
+        if inspect.iscoroutinefunction(function):
+            asyncio.run(function(**args))
+        else:
+            function(**args)
 
 
 def is_test_case(value: Any) -> bool:

@@ -14,7 +14,10 @@ import datetime
 import decimal
 import fractions
 import json
+import pathlib
+import re
 import sys
+import uuid
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -119,6 +122,8 @@ class Writer:
         for key in order[len(nodes) :]:
             tag, children = self._parts[key]
             nodes.append([tag, [cell(child) for child in children]])
+            if tag == "deque" and by_id[key].maxlen is not None:
+                nodes[-1].append(by_id[key].maxlen)
         return {"roots": {name: cell(root) for name, root in roots.items()}, "nodes": nodes}
 
 
@@ -160,6 +165,15 @@ def _leaf(value: Any) -> Node | None:
         return ["bytes", value.hex()]
     if kind is complex:
         return ["complex", value.real, value.imag]
+    if kind is slice and all(type(x) in (int, type(None)) for x in _parts(value)):
+        return ["slice", *_parts(value)]
+    if kind is uuid.UUID:
+        return ["uuid", value.hex]
+    if kind is pathlib.PosixPath or kind is pathlib.PurePosixPath:
+        return ["path", kind.__name__, str(value)]
+    if kind is re.Pattern:
+        about = _leaf_or_text(value.pattern)
+        return ["pattern", about, value.flags] if about else None
     if kind is range:
         return ["range", hex(value.start), hex(value.stop), hex(value.step)]
     if value is Ellipsis:
@@ -170,9 +184,9 @@ def _leaf(value: Any) -> Node | None:
         return ["fraction", hex(value.numerator), hex(value.denominator)]
     if kind is decimal.Decimal:
         return ["decimal", str(value)]
-    if (kind is datetime.datetime and value.tzinfo is None) or kind in (
-        datetime.date,
-        datetime.time,
+    if kind is datetime.date or (
+        kind in (datetime.datetime, datetime.time)
+        and type(value.tzinfo) in (type(None), datetime.timezone)
     ):
         return ["moment", kind.__name__, value.isoformat()]
     if kind is datetime.timedelta:
@@ -180,8 +194,22 @@ def _leaf(value: Any) -> Node | None:
     return _of_numpy(value)
 
 
-def _has_zone(moment: Any) -> bool:
-    return getattr(moment, "tzinfo", None) is not None
+def _parts(value: slice) -> tuple[Any, Any, Any]:
+    return value.start, value.stop, value.step
+
+
+def _leaf_or_text(pattern: Any) -> Any:
+    if type(pattern) is bytes:
+        return ["bytes", pattern.hex()]
+    return pattern if type(pattern) is str and not _has_surrogates(pattern) else None
+
+
+def _pattern(about: Any, flags: int) -> Any:
+    return re.compile(bytes.fromhex(about[1]) if isinstance(about, list) else about, flags)
+
+
+def _path(kind: str, text: str) -> Any:
+    return pathlib.PosixPath(text) if kind == "PosixPath" else pathlib.PurePosixPath(text)
 
 
 def _of_numpy(value: Any) -> Node | None:
@@ -208,30 +236,39 @@ class Read(NamedTuple):
     containers: dict[int, Any]
 
 
+def written_back(message: Any, containers: Mapping[int, Any]) -> dict[int, Any]:
+    """Which containers of an earlier message an answer to it changes: by the node that says so.
+
+    Args:
+        message: The answer; its roots are called as the number of a node of the earlier message.
+        containers: Those of the earlier message, by the number of their node.
+    """
+    roots = message["roots"]
+    return {
+        roots[str(number)][0]: container
+        for number, container in containers.items()
+        if str(number) in roots
+    }
+
+
 def read(
     message: Any,
     foreign: Callable[[Node], Any],
-    containers: Mapping[int, Any] | None = None,
+    reuse: Mapping[int, Any] | None = None,
 ) -> Read:
     """The values of a message.
 
     Args:
         message: What `Writer.message` made.
         foreign: Makes a value of a node that is the sender's.
-        containers: Those of an earlier message, by the number of their node. They are filled anew
-            by the roots that are called as their numbers.
+        reuse: Containers to be filled anew, by the number of the node that holds their contents.
 
     Raises:
         NotAMessage: It is none.
     """
     try:
         nodes, roots = message["nodes"], message["roots"]
-        reuse = {
-            roots[str(number)][0]: container
-            for number, container in (containers or {}).items()
-            if str(number) in roots
-        }
-        values = _values(nodes, foreign, reuse)
+        values = _values(nodes, foreign, reuse or {})
         held = {k: values[k] for k, node in enumerate(nodes) if node[0] in _MAKE}
         return Read({name: _value(cell, values) for name, cell in roots.items()}, held)
     except NotAMessage:
@@ -259,7 +296,9 @@ def _values(
         tag = node[0]
         if tag in _MAKE:
             made = reuse.get(number)
-            values.append(_MAKE[tag]() if type(made) is not type(_MAKE[tag]()) else made)
+            if type(made) is not type(_MAKE[tag]()):
+                made = deque(maxlen=node[2]) if len(node) > 2 else _MAKE[tag]()
+            values.append(made)
         elif tag in _FROZEN.values():
             values.append(None)
         elif tag in _LEAVES:
@@ -338,6 +377,10 @@ _LEAVES: dict[str, Callable[..., Any]] = {
     "moment": _moment,
     "timedelta": datetime.timedelta,
     "numpy": _numpy,
+    "slice": slice,
+    "uuid": lambda text: uuid.UUID(hex=text),
+    "path": _path,
+    "pattern": _pattern,
 }
 
 
