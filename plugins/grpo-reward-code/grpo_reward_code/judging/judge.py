@@ -11,7 +11,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from grpo_reward_code.judging.contexts import is_of_program, may_be_swallowed
@@ -101,7 +101,8 @@ class Judge(Peer):
     def operate(self, name: str, owner: Any, *args: Any) -> Any:
         """What an operator of an object of the submission comes to."""
         if name == "exit":
-            return self._left(owner, args[1])
+            ask = super().operate
+            return self._left(args[1], lambda error: ask("exit", owner, None, error))
         mixed = not all(map(is_remote, args))
         if name in _COMPARED and mixed:
             return (name == "ne") is not self._equals(owner, args[0])
@@ -124,15 +125,22 @@ class Judge(Peer):
             return False
         return bool(self.base(owner) == plain)
 
-    def _left(self, owner: Any, error: BaseException | None) -> bool:
+    def wait(self, owner: Any, method: str, *args: Any) -> Any:
+        """What an asynchronous method of an object of the submission comes to."""
+        ask = super().wait
+        if method == "__aexit__":
+            return self._left(args[0], lambda error: ask(owner, method, error))
+        return ask(owner, method, *args)
+
+    def _left(self, error: BaseException | None, leave: Callable[[Any], Any]) -> bool:
         """Leaves a context of the submission, which learns of no error of the test."""
         if error is None or is_of_program(error):
-            super().operate("exit", owner, None, error)
+            leave(error)
             return False
         if not may_be_swallowed(error):
-            super().operate("exit", owner, None, RuntimeError("the test failed"))
+            leave(RuntimeError("the test failed"))
             return False
-        return bool(super().operate("exit", owner, None, error))
+        return bool(leave(error))
 
     # Whose operators count.
 
@@ -209,8 +217,6 @@ class Judge(Peer):
     def on_base(self, owner: Any) -> Any:
         """Nothing: only the judge compares."""
         raise TypeError("no built-in value")
-
-    on_await = on_base
 
     def on_input(self) -> Any:
         """A line from what the test put in the place of `input` or of standard input."""

@@ -51,7 +51,7 @@ UNARY: tuple[str, ...] = (
 UNARY += ("trunc", "floor", "ceil")
 OTHERS: tuple[str, ...] = ("len", "bool", "hash", "str", "repr", "format", "bytes", "dir", "fspath")
 OTHERS += ("iter", "next", "reversed", "getitem", "setitem", "delitem", "contains")
-OTHERS += ("enter", "exit")
+OTHERS += ("enter", "exit", "aiter")
 OPERATORS = (
     "eq",
     "ne",
@@ -125,9 +125,18 @@ class Remote:
     def __delattr__(self, name: str) -> None:
         self._grpo_peer.delete(self, name)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """What it returns on the other side."""
-        return self._grpo_peer.call(self, args, kwargs)
+    async def __anext__(self) -> Any:
+        return self._grpo_peer.wait(self, "__anext__")
+
+    async def __aenter__(self) -> Any:
+        return self._grpo_peer.wait(self, "__aenter__")
+
+    async def __aexit__(self, _: Any, error: BaseException | None, __: Any) -> Any:
+        return self._grpo_peer.wait(self, "__aexit__", error)
+
+
+def _called(self: Any, *args: Any, **kwargs: Any) -> Any:
+    return self._grpo_peer.call(self, args, kwargs)
 
 
 def _forwarded(name: str) -> Any:
@@ -195,7 +204,9 @@ class Raised:
         return text if type(text) is str else type(self).__name__
 
 
-def class_of(peer: Peer, number: int, name: str, bases: list[type], own: list[str]) -> RemoteClass:
+def class_of(
+    peer: Peer, number: int, name: str, bases: list[type], own: list[str], doc: str | None = None
+) -> RemoteClass:
     """A class that stands for one of the other side.
 
     Args:
@@ -203,7 +214,8 @@ def class_of(peer: Peer, number: int, name: str, bases: list[type], own: list[st
         number: Its number there.
         name: Its name.
         bases: Classes made by this function, and built-in types.
-        own: Operators that the class itself defines.
+        own: Operators that the class itself defines, "call" among them.
+        doc: Its documentation.
     """
     known = tuple(base for base in bases if isinstance(base, RemoteClass))
     names: dict[str, Any] = {
@@ -211,6 +223,7 @@ def class_of(peer: Peer, number: int, name: str, bases: list[type], own: list[st
         "_grpo_number": number,
         "_grpo_trusted": False,
         "__module__": "program",
+        "__doc__": doc if isinstance(doc, str) else None,
     }
     parents: tuple[type, ...] = known
     for base in bases:
@@ -223,6 +236,8 @@ def class_of(peer: Peer, number: int, name: str, bases: list[type], own: list[st
         elif base in CHANGING:
             names["_grpo_changing"] = base
             names["__class__"] = property(partial(_same, base))
+    if "call" in own:
+        names["__call__"] = _called
     if {"eq", "ne"} & set(own):
         names["_grpo_equals"] = False
     if any(issubclass(parent, Value) for parent in parents):

@@ -35,6 +35,10 @@ MAX_BYTES = 64_000_000
 _BY_NAME = ("builtins", "math", "_operator", "operator", "itertools", "functools", "string")
 
 
+# What a function tells of itself.
+_TOLD = ("__name__", "__qualname__", "__doc__")
+
+
 class Ended(BaseException):
     """The other side is gone, or sends what is no message. Nothing can be asked any more."""
 
@@ -56,7 +60,7 @@ class Peer:
         self._numbers: dict[int, int] = {}
         self._stand_ins: dict[int, Any] = {}
         self._builtin: dict[type, type] = {}
-        self._function = class_of(self, -1, "function", [], [])
+        self._function = class_of(self, -1, "function", [], ["call"])
         self._lock = threading.RLock()  # one request at a time, whatever threads a test has
         self.links = Links()
         self.asked = 0  # requests sent
@@ -92,6 +96,10 @@ class Peer:
             args = args[1:2]
         return self._ask("operate", name, owner, *args)
 
+    def wait(self, owner: Any, method: str, *args: Any) -> Any:
+        """What an asynchronous method of an object of the other side comes to."""
+        return self._ask("await", owner, method, *args)
+
     def named(self, name: str) -> Any:
         """A global of the program on the other side; NameError if it has none."""
         return self._ask("named", name)
@@ -101,6 +109,9 @@ class Peer:
             if self.ended:
                 raise Ended(self.ended)
             self.asked += 1
+            is_next = (kind == "operate" and args[0] == "next") or (
+                kind == "await" and args[1:2] == ("__anext__",)
+            )
             writer = Writer(self._node_of)
             self._send({"ask": kind, **self._written(writer, {"args": args})})
             while True:
@@ -111,7 +122,7 @@ class Peer:
                 # Only a call has a reason to change what it was handed.
                 got = self._read(reply, writer.containers if kind == "call" else None).roots
                 if "error" in got:
-                    raise self._error(got["error"], kind == "operate" and args[0] == "next")
+                    raise self._error(got["error"], is_next)
                 if "value" not in got:
                     raise self._end("it sent an answer without a value")
                 return got["value"]
@@ -196,7 +207,7 @@ class Peer:
         "operate": lambda self, name, owner, *args: self.on_operate(name, owner, *args),
         "named": lambda self, name: self.on_named(name),
         "base": lambda self, owner: self.on_base(owner),
-        "await": lambda self, owner: self.on_await(owner),
+        "await": lambda self, owner, *args: self.on_await(owner, *args),
         "input": lambda self: self.on_input(),
     }
 
@@ -234,11 +245,9 @@ class Peer:
                 return kind(kind.__iter__(owner))
         raise TypeError("no built-in value")
 
-    def on_await(self, owner: Any) -> Any:
-        """Runs an own coroutine to its end."""
-        import asyncio
-
-        return asyncio.run(owner)
+    def on_await(self, owner: Any, method: str = "", error: BaseException | None = None) -> Any:
+        """Runs an own coroutine to its end, or an asynchronous method of an own object."""
+        raise TypeError("not awaited")
 
     def on_input(self) -> Any:
         """A line for a program that reads one during a call."""
@@ -286,9 +295,10 @@ class Peer:
         if isinstance(value, type):
             bases = [self._node_of(base) for base in _bases(value)]
             own = [n[2:-2] for n in vars(value) if n[2:-2] in FUNCTIONS and n == f"__{n[2:-2]}__"]
-            return ["class", value.__name__, bases, own]
+            own += ["call"] if "__call__" in vars(value) else []
+            return ["class", value.__name__, bases, own, _text(value, "__doc__")]
         if kind in (types.FunctionType, types.MethodType, types.BuiltinFunctionType):
-            return ["function"]
+            return ["function", *(_text(value, name) for name in _TOLD)]
         if kind is types.GeneratorType:
             return ["generator"]
         if kind is types.CoroutineType:
@@ -320,10 +330,14 @@ class Peer:
 
     def _made(self, number: int, about: Node) -> Any:
         match about:
-            case ["class", str(name), [*bases], [*own]]:
-                return class_of(self, number, name, [self._class(base) for base in bases], own)
-            case ["function"]:
-                return _instance(self._function, number)
+            case ["class", str(name), [*bases], [*own], doc]:
+                known_bases = [self._class(base) for base in bases]
+                return class_of(self, number, name, known_bases, own, doc)
+            case ["function", *texts]:
+                function = _instance(self._function, number)
+                told = zip(_TOLD, texts, strict=True)
+                vars(function).update({k: v for k, v in told if isinstance(v, str)})
+                return function
             case ["generator"]:
                 return self._generator(_instance(self._function, number))
             case ["coroutine"]:
@@ -346,7 +360,8 @@ class Peer:
         if isinstance(kind, RemoteClass):
             return kind
         if kind not in self._builtin:
-            self._builtin[kind] = class_of(self, -1, kind.__name__, [], [])
+            own = ["call"] if any("__call__" in vars(each) for each in kind.__mro__) else []
+            self._builtin[kind] = class_of(self, -1, kind.__name__, [], own)
         return self._builtin[kind]
 
     def _class(self, node: Node) -> type:
@@ -455,6 +470,11 @@ def _plain(base: Any, value: Any) -> Any:
     if base is bytes:
         return bytes(bytes.__iter__(value))
     return base(base.__iter__(value))
+
+
+def _text(value: Any, name: str) -> str | None:
+    text = getattr(value, name, None)
+    return text if type(text) is str else None
 
 
 def _instance(kind: type, number: int) -> Any:

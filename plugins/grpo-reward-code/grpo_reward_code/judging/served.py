@@ -57,6 +57,7 @@ class Submission(Peer):
         self._stdout = io.TextIOWrapper(io.BufferedWriter(self._printed), "utf-8", "replace")
         sys.stdout = self._stdout
         self._is_loaded = False
+        self._loop: Any = None
 
     def _send(self, message: Any) -> None:
         try:
@@ -82,6 +83,26 @@ class Submission(Peer):
             return vars(self._program)[name]
         except KeyError:
             raise NameError(f"name {name!r} is not defined") from None
+
+    def on_await(self, owner: Any, method: str = "", error: BaseException | None = None) -> Any:
+        """Runs an own coroutine, always in the same loop, since what it uses may belong to that."""
+        import asyncio
+
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+        kind = type(owner)
+        match method:
+            case "__anext__":
+                owner = kind.__anext__(owner)
+            case "__aenter__":
+                owner = kind.__aenter__(owner)
+            case "__aexit__":
+                owner = kind.__aexit__(owner, error and type(error), error, None)
+
+        async def waited() -> Any:
+            return await owner
+
+        return self._loop.run_until_complete(waited())
 
     def found(self, module: str, name: str) -> Any:
         """An object that the judge names."""

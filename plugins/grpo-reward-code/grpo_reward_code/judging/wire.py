@@ -17,8 +17,9 @@ import json
 import pathlib
 import re
 import sys
+import types
 import uuid
-from collections import Counter, OrderedDict, defaultdict, deque
+from collections import ChainMap, Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
@@ -40,7 +41,25 @@ _MUTABLE: dict[type, str] = {
 }
 # Factories that a defaultdict keeps; with another one it arrives without.
 _FACTORIES: dict[str, type] = {f.__name__: f for f in (int, float, str, bool, list, dict, set)}
-_FROZEN: dict[type, str] = {tuple: "tuple", frozenset: "frozenset"}
+_FROZEN: dict[type, str] = {
+    tuple: "tuple",
+    frozenset: "frozenset",
+    type({}.keys()): "keys",
+    type({}.values()): "values",
+    type({}.items()): "items",
+    types.MappingProxyType: "proxy",
+    ChainMap: "chain",
+}
+# Of what has frozen contents: what it is made of.
+_THAW: dict[str, Callable[[list[Any]], Any]] = {
+    "tuple": tuple,
+    "frozenset": frozenset,
+    "keys": lambda items: dict.fromkeys(items).keys(),
+    "values": lambda items: dict(enumerate(items)).values(),
+    "items": lambda items: dict(items).items(),
+    "proxy": lambda items: types.MappingProxyType(dict(items)),
+    "chain": lambda items: ChainMap(dict(items)),
+}
 _MAKE: dict[str, Callable[[], Any]] = {tag: kind for kind, tag in _MUTABLE.items()}
 _MAKE |= {f"defaultdict {name}": partial(defaultdict, f) for name, f in _FACTORIES.items()}
 _PAIRS = frozenset(tag for tag in _MAKE if "ict" in tag or tag == "Counter")
@@ -81,7 +100,8 @@ class Writer:
             kind = type(each)
             if kind in _FROZEN:
                 stack.append((each, True))
-                children = list(each)
+                is_map = _FROZEN[kind] in ("proxy", "chain")
+                children = list(each.items()) if is_map else list(each)
                 self._parts[key] = (_FROZEN[kind], children)
             elif kind is bytearray:
                 self._leaves[key] = ["bytearray", each.hex()]
@@ -299,17 +319,16 @@ def _values(
             if type(made) is not type(_MAKE[tag]()):
                 made = deque(maxlen=node[2]) if len(node) > 2 else _MAKE[tag]()
             values.append(made)
-        elif tag in _FROZEN.values():
+        elif tag in _THAW:
             values.append(None)
         elif tag in _LEAVES:
             values.append(_LEAVES[tag](*node[1:]))
         else:
             values.append(foreign(node))
     for number, node in enumerate(nodes):
-        if node[0] == "tuple":
-            values[number] = tuple([_child(c, values, number, nodes) for c in node[1]])
-        elif node[0] == "frozenset":
-            values[number] = frozenset([_child(c, values, number, nodes) for c in node[1]])
+        if node[0] in _THAW:
+            children = [_child(c, values, number, nodes) for c in node[1]]
+            values[number] = _THAW[node[0]](children)
     for number, node in enumerate(nodes):
         if node[0] in _MAKE:
             _fill(values[number], node[0], node[1], values)
@@ -318,7 +337,7 @@ def _values(
 
 def _child(cell: Any, values: list[Any], holder: int, nodes: list[Node]) -> Any:
     """A child of something frozen, which has to be made before it."""
-    if isinstance(cell, list) and nodes[cell[0]][0] in _FROZEN.values() and cell[0] >= holder:
+    if isinstance(cell, list) and nodes[cell[0]][0] in _THAW and cell[0] >= holder:
         raise NotAMessage("a tuple before what it holds")
     return _value(cell, values)
 
