@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from operator import is_
 from typing import Any
 
-# Each message looks at all of them, so they are few and small; others are copies.
-_MAX_LINKS = 64
-_MAX_LENGTH = 300
+# Members of all linked containers: each message looks at them. What is larger is a copy.
+_MAX_MEMBERS = 3_000
+# What a container itself counts as.
+_OF_EACH = 5
 
 
 class Links:
@@ -22,11 +23,13 @@ class Links:
         self._held: dict[tuple[str, int], tuple[Any, Any]] = {}  # the container, what was in it
         self._keys: dict[int, tuple[str, int]] = {}
         self._last = 0
+        self._members = 0
 
     def clear(self) -> None:
         """Forgets all; from now on they are copies."""
         self._held.clear()
         self._keys.clear()
+        self._members = 0
 
     def changed(self) -> list[Any]:
         """Those that are no longer what the other side knows."""
@@ -40,9 +43,10 @@ class Links:
             is_read: Whether it answers for an attribute, so that they are to be linked.
         """
         marks: dict[str, Any] = {}
+        is_read = is_read and sum(map(_size, containers.values())) <= _MAX_MEMBERS
         for node, container in containers.items():
             key = self._keys.get(id(container))
-            if key is None and is_read and len(container) <= _MAX_LENGTH:
+            if key is None and is_read:
                 self._last += 1
                 key = ("mine", self._last)
             if key is not None:
@@ -70,16 +74,22 @@ class Links:
             self._keep(key, container)
 
     def _keep(self, key: tuple[str, int], container: Any) -> None:
-        old, _ = self._held.pop(key, (None, None))
-        if old is not None:
-            self._keys.pop(id(old), None)
-        if len(container) > _MAX_LENGTH:
-            return
+        self._drop(key)
         self._held[key] = (container, contents(container))
         self._keys[id(container)] = key
-        if len(self._held) > _MAX_LINKS:
-            oldest = next(iter(self._held))
-            self._keys.pop(id(self._held.pop(oldest)[0]), None)
+        self._members += _size(container)
+        while self._members > _MAX_MEMBERS:
+            self._drop(next(iter(self._held)))
+
+    def _drop(self, key: tuple[str, int]) -> None:
+        if key in self._held:
+            container, before = self._held.pop(key)
+            self._keys.pop(id(container), None)
+            self._members -= _size(before[0] if isinstance(container, dict) else before)
+
+
+def _size(container: Any) -> int:
+    return len(container) + _OF_EACH
 
 
 def _key_here(mark: Any) -> tuple[str, int]:
