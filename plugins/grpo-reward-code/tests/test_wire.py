@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from grpo_reward_code.judging.wire import NotAMessage, Writer, dumped, loaded, read
+from grpo_reward_code.judging.wire import NotAMessage, Writer, dumped, loaded, read, written_back
 
 
 def refuse(value):
@@ -65,7 +65,7 @@ def test_containers_are_filled_anew_in_place():
     (number,) = writer.containers
     reply = Writer(refuse).message({"value": None, str(number): [3]})
 
-    read(reply, refuse, writer.containers)
+    read(reply, refuse, written_back(reply, writer.containers))
 
     assert mine == [3]
 

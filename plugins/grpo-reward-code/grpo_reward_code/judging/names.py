@@ -10,7 +10,7 @@ import types
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from grpo_reward_code.judging.objects import RemoteClass
+from grpo_reward_code.judging.objects import Remote, RemoteClass
 from grpo_reward_code.judging.peer import Peer
 
 # Names that tests use without importing them, where the gold solution did.
@@ -31,8 +31,37 @@ _ALIASES = {"np": "numpy", "numpy": "numpy", "pd": "pandas", "scipy": "scipy", "
 _PROGRAM = ("solution", "submission", "program", "main")
 
 
-class Broken(Exception):
+# What `__name__` is in a test, so that its main block runs.
+MODULE = "__main__"
+
+
+class Broken(BaseException):
     """A test cannot be used, whatever the submission is."""
+
+
+_IS = "_grpo_is"
+
+
+class _Identity(ast.NodeTransformer):
+    """Makes `a is b` a call, as an object that a method returned may have a second stand-in."""
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        match node:
+            case ast.Compare(ops=[ast.Is() | ast.IsNot() as op], comparators=[other]):
+                if isinstance(other, ast.Constant):
+                    return node
+                same = ast.Call(ast.Name(_IS, ast.Load()), [node.left, other], [])
+                made = same if isinstance(op, ast.Is) else ast.UnaryOp(ast.Not(), same)
+                return ast.copy_location(made, node)
+        return node
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    numbers = [vars(each).get("_grpo_number") for each in (a, b) if isinstance(each, Remote)]
+    return len(numbers) == 2 and numbers[0] == numbers[1] and type(a) is type(b)
 
 
 class Names:
@@ -53,8 +82,11 @@ class Names:
     def __init__(self, tests: Sequence[Mapping[str, Any]], entry: str | None) -> None:
         free: set[str] = set()
         self._owners: set[str] = set()  # names that a test takes attributes of
+        self._compiled: dict[tuple[str, str], types.CodeType] = {}
         for number, test in enumerate(tests):
             if test["kind"] == "assert":
+                if not isinstance(test["setup"], str) or not isinstance(test["code"], str):
+                    raise Broken(f"test {number + 1}: code and setup must be texts")
                 free |= self._free(test["setup"] + "\n" + test["code"], number)
         others = {name for name in free if not self._is_known(name)}
         self._tested = {entry} if entry else others or free
@@ -78,6 +110,25 @@ class Names:
                 case ast.alias(name=name, asname=alias):
                     bound.add(alias or name.partition(".")[0])
         return loaded - bound
+
+    def compiled(self, code: str, file: str) -> types.CodeType:
+        """A test, ready to be executed, whose `is` sees through second stand-ins.
+
+        Raises:
+            Broken: It does not compile.
+        """
+        if (code, file) not in self._compiled:
+            try:
+                tree = ast.fix_missing_locations(_Identity().visit(ast.parse(code)))
+                self._compiled[code, file] = compile(tree, file, "exec", dont_inherit=True)
+            except (SyntaxError, ValueError, RecursionError, MemoryError) as exc:
+                raise Broken(f"the test does not compile: {exc}") from None
+        return self._compiled[code, file]
+
+    def loaded(self, code: str) -> set[str]:
+        """Names that a test reads."""
+        nodes = ast.walk(ast.parse(code))
+        return {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
 
     def _is_known(self, name: str) -> bool:
         return hasattr(builtins, name) or name in _USUAL or self._is_module(name)
@@ -120,7 +171,8 @@ class Globals(dict[str, Any]):
     """The globals of a test, which ask for what is missing."""
 
     def __init__(self, names: Names, program: Peer) -> None:
-        super().__init__(__name__="test", __builtins__=builtins)
+        super().__init__(__name__=MODULE, __builtins__=builtins)
+        self[_IS] = _is_same
         self._names = names
         self._program = program
 
@@ -129,6 +181,23 @@ class Globals(dict[str, Any]):
         if self._program.is_function(value):
             self[name] = value  # asked for once a test, as a loop may call it 100,000 times
         return value
+
+
+def offer_unittest() -> None:
+    """Makes the test classes of unittest fit in; their main block runs nothing of its own."""
+    import unittest
+
+    def assert_is(case: Any, first: Any, second: Any, msg: Any = None) -> None:
+        if not _is_same(first, second):
+            case.fail(msg or f"{first!r} is not {second!r}")
+
+    def assert_is_not(case: Any, first: Any, second: Any, msg: Any = None) -> None:
+        if _is_same(first, second):
+            case.fail(msg or f"unexpectedly identical: {first!r}")
+
+    changed: Any = unittest.TestCase
+    changed.assertIs, changed.assertIsNot = assert_is, assert_is_not
+    unittest.main = lambda *_, **__: None  # type: ignore[assignment]
 
 
 def offer_program(program: Peer) -> None:

@@ -51,7 +51,7 @@ UNARY: tuple[str, ...] = (
 UNARY += ("trunc", "floor", "ceil")
 OTHERS: tuple[str, ...] = ("len", "bool", "hash", "str", "repr", "format", "bytes", "dir", "fspath")
 OTHERS += ("iter", "next", "reversed", "getitem", "setitem", "delitem", "contains")
-OTHERS += ("enter", "exit")
+OTHERS += ("enter", "exit", "aiter")
 OPERATORS = (
     "eq",
     "ne",
@@ -79,10 +79,7 @@ class RemoteClass(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         """An instance, made on the other side."""
-        made = cls._grpo_peer.call(cls, args, kwargs)
-        if cls._grpo_trusted and isinstance(made, Remote):
-            made.__dict__["_grpo_trusted"] = True
-        return made
+        return cls._grpo_peer.make(cls, args, kwargs)
 
     def __getattr__(cls, name: str) -> Any:
         return cls._grpo_peer.get(cls, name)
@@ -118,7 +115,6 @@ class Remote:
     _grpo_trusted = False  # made by the test itself, of a class that it names
     _grpo_changing: type | None = None  # the built-in type it is a subclass of
     _grpo_equals = True  # False where its class says itself what it equals
-    _grpo_seen = False  # made by an operator that saw a value of the test
 
     def __getattr__(self, name: str) -> Any:
         return self._grpo_peer.get(self, name)
@@ -129,9 +125,18 @@ class Remote:
     def __delattr__(self, name: str) -> None:
         self._grpo_peer.delete(self, name)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """What it returns on the other side."""
-        return self._grpo_peer.call(self, args, kwargs)
+    async def __anext__(self) -> Any:
+        return self._grpo_peer.wait(self, "__anext__")
+
+    async def __aenter__(self) -> Any:
+        return self._grpo_peer.wait(self, "__aenter__")
+
+    async def __aexit__(self, _: Any, error: BaseException | None, __: Any) -> Any:
+        return self._grpo_peer.wait(self, "__aexit__", error)
+
+
+def _called(self: Any, *args: Any, **kwargs: Any) -> Any:
+    return self._grpo_peer.call(self, args, kwargs)
 
 
 def _forwarded(name: str) -> Any:
@@ -159,16 +164,24 @@ class Value:
         return self._grpo_peer.get(self, name)
 
 
-# Those of a subclass that are asked for although its value is here. They see nothing of a test.
-_OF_VALUES = frozenset(OPERATORS) - {"hash", "bool", "int", "float", "complex", "index", "bytes"}
+# Those of a subclass that are never asked for, since its value is here.
+_OF_THE_VALUE = {"hash", "bool", "int", "float", "complex", "index", "bytes"}
+_OF_VALUES = frozenset(OPERATORS) - _OF_THE_VALUE
+# Those that only show it, and are asked for whoever made the instance.
+_SHOWING = ("str", "repr", "format", "dir", "fspath")
 
 
 def _own_of_value(name: str, base: type) -> Any:
-    """An operator that a subclass of a built-in type defines: not asked for with a plain value."""
+    """An operator that a subclass of a built-in type defines.
+
+    Unless the test made the instance, the value that is here answers for it.
+    """
     plain = getattr(base, f"__{name}__", None)
 
     def method(self: Any, *args: Any) -> Any:
-        if plain is None or all(is_remote(arg) for arg in args):
+        asks = name in _SHOWING or (args and all(map(is_remote, args)))
+        trusted = vars(self).get("_grpo_trusted") and name not in ("eq", "ne")
+        if plain is None or asks or trusted:
             return self._grpo_peer.operate(name, self, *args)
         if name in ("eq", "ne"):
             return name == "ne"
@@ -191,7 +204,9 @@ class Raised:
         return text if type(text) is str else type(self).__name__
 
 
-def class_of(peer: Peer, number: int, name: str, bases: list[type], own: list[str]) -> RemoteClass:
+def class_of(
+    peer: Peer, number: int, name: str, bases: list[type], own: list[str], doc: str | None = None
+) -> RemoteClass:
     """A class that stands for one of the other side.
 
     Args:
@@ -199,7 +214,8 @@ def class_of(peer: Peer, number: int, name: str, bases: list[type], own: list[st
         number: Its number there.
         name: Its name.
         bases: Classes made by this function, and built-in types.
-        own: Operators that the class itself defines.
+        own: Operators that the class itself defines, "call" among them.
+        doc: Its documentation.
     """
     known = tuple(base for base in bases if isinstance(base, RemoteClass))
     names: dict[str, Any] = {
@@ -207,6 +223,7 @@ def class_of(peer: Peer, number: int, name: str, bases: list[type], own: list[st
         "_grpo_number": number,
         "_grpo_trusted": False,
         "__module__": "program",
+        "__doc__": doc if isinstance(doc, str) else None,
     }
     parents: tuple[type, ...] = known
     for base in bases:
@@ -219,6 +236,8 @@ def class_of(peer: Peer, number: int, name: str, bases: list[type], own: list[st
         elif base in CHANGING:
             names["_grpo_changing"] = base
             names["__class__"] = property(partial(_same, base))
+    if "call" in own:
+        names["__call__"] = _called
     if {"eq", "ne"} & set(own):
         names["_grpo_equals"] = False
     if any(issubclass(parent, Value) for parent in parents):

@@ -60,6 +60,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "contains": operator.contains,
     "enter": _enter,
     "exit": _exit,
+    "aiter": aiter,
 }
 
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from grpo_reward_code.judging import wire
+from grpo_reward_code.judging.links import Links, contents, is_changed
 from grpo_reward_code.judging.objects import (
     VALUES,
     Raised,
@@ -31,6 +33,10 @@ from grpo_reward_code.judging.wire import Node, NotAMessage, Writer
 MAX_BYTES = 64_000_000
 # Modules whose functions are handed over by name.
 _BY_NAME = ("builtins", "math", "_operator", "operator", "itertools", "functools", "string")
+
+
+# What a function tells of itself.
+_TOLD = ("__name__", "__qualname__", "__doc__")
 
 
 class Ended(BaseException):
@@ -54,7 +60,9 @@ class Peer:
         self._numbers: dict[int, int] = {}
         self._stand_ins: dict[int, Any] = {}
         self._builtin: dict[type, type] = {}
-        self._function = class_of(self, -1, "function", [], [])
+        self._function = class_of(self, -1, "function", [], ["call"])
+        self._lock = threading.RLock()  # one request at a time, whatever threads a test has
+        self.links = Links()
         self.asked = 0  # requests sent
         self.ended = ""  # why nothing can be asked any more
 
@@ -63,6 +71,10 @@ class Peer:
     def call(self, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """What a function of the other side returns."""
         return self._ask("call", function, args, dict(kwargs))
+
+    def make(self, kind: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """What a class of the other side returns."""
+        return self.call(kind, args, kwargs)
 
     def get(self, owner: Any, name: str) -> Any:
         """An attribute of an object of the other side; those with two underscores are not asked."""
@@ -84,33 +96,56 @@ class Peer:
             args = args[1:2]
         return self._ask("operate", name, owner, *args)
 
+    def wait(self, owner: Any, method: str, *args: Any) -> Any:
+        """What an asynchronous method of an object of the other side comes to."""
+        return self._ask("await", owner, method, *args)
+
     def named(self, name: str) -> Any:
         """A global of the program on the other side; NameError if it has none."""
         return self._ask("named", name)
 
     def _ask(self, kind: str, *args: Any) -> Any:
-        if self.ended:
-            raise Ended(self.ended)
-        self.asked += 1
-        writer = Writer(self._node_of)
-        message = writer.message({"args": args})
-        self._send({"ask": kind, **message})
-        while True:
-            reply = self._receive()
-            if "ask" in reply:
-                self._serve(reply)
-                continue
-            got = self._read(reply, writer.containers)
-            if "error" in got:
-                raise self._error(got["error"], kind == "operate" and args[0] == "next")
-            if "value" not in got:
-                raise self._end("it sent an answer without a value")
-            return got["value"]
+        with self._lock:
+            if self.ended:
+                raise Ended(self.ended)
+            self.asked += 1
+            is_next = (kind == "operate" and args[0] == "next") or (
+                kind == "await" and args[1:2] == ("__anext__",)
+            )
+            writer = Writer(self._node_of)
+            self._send({"ask": kind, **self._written(writer, {"args": args})})
+            while True:
+                reply = self._receive()
+                if "ask" in reply:
+                    self._serve(reply)
+                    continue
+                # Only a call has a reason to change what it was handed.
+                got = self._read(reply, writer.containers if kind == "call" else None).roots
+                if "error" in got:
+                    raise self._error(got["error"], is_next)
+                if "value" not in got:
+                    raise self._end("it sent an answer without a value")
+                return got["value"]
 
-    def _read(self, message: Any, containers: Mapping[int, Any] | None = None) -> dict[str, Any]:
+    def _written(
+        self, writer: Writer, roots: dict[str, Any], is_read: bool = False
+    ) -> dict[str, Any]:
+        """A message, with the linked containers that changed."""
+        roots |= {f"changed {k}": each for k, each in enumerate(self.links.changed())}
+        message = writer.message(roots)
+        marks = self.links.marks(writer.containers, is_read)
+        return {**message, "links": marks} if marks else message
+
+    def _read(self, message: Any, containers: Mapping[int, Any] | None = None) -> wire.Read:
         try:
-            return wire.read(message, self._stand_in, containers).roots
+            marks = message.get("links") or {}
+            reuse = {**wire.written_back(message, containers or {}), **self.links.known(marks)}
+            read = wire.read(message, self._stand_in, reuse)
+            self.links.note(marks, read.containers)
+            return read
         except NotAMessage as exc:
+            raise self._end(f"it sent what is no message: {exc}") from None
+        except (TypeError, ValueError, KeyError) as exc:
             raise self._end(f"it sent what is no message: {exc}") from None
 
     def _error(self, given: Any, is_next: bool) -> BaseException:
@@ -134,12 +169,9 @@ class Peer:
             self._serve(message)
 
     def _serve(self, message: dict[str, Any]) -> None:
-        try:
-            read = wire.read(message, self._stand_in)
-        except NotAMessage as exc:
-            raise self._end(f"it sent what is no message: {exc}") from None
+        read = self._read(message)
         containers = read.containers
-        before = {k: _held(container) for k, container in containers.items()}
+        before = {k: contents(container) for k, container in containers.items()}
         roots: dict[str, Any] = {}
         try:
             kind, args = message["ask"], read.roots["args"]
@@ -150,19 +182,22 @@ class Peer:
             raise
         except BaseException as exc:  # whatever it raises, the other side asked for it
             roots["error"] = exc
-        reply = self._reply(roots, containers, before)
-        self._send(reply)
+        self._send(self._reply(roots, containers, before, message["ask"] == "get"))
 
     def _reply(
-        self, roots: dict[str, Any], containers: dict[int, Any], before: dict[int, Any]
+        self,
+        roots: dict[str, Any],
+        containers: dict[int, Any],
+        before: dict[int, Any],
+        is_read: bool,
     ) -> dict[str, Any]:
         writer = Writer(self._node_of)
         for value in roots.values():
             writer.add(value)
         for number, container in containers.items():
-            if writer.has(container) or _is_changed(container, before[number]):
+            if writer.has(container) or is_changed(container, before[number]):
                 roots[str(number)] = container
-        return writer.message(roots)
+        return self._written(writer, roots, is_read)
 
     _answers: Mapping[str, Callable[..., Any]] = {
         "call": lambda self, function, args, kwargs: self.on_call(function, args, kwargs),
@@ -172,7 +207,8 @@ class Peer:
         "operate": lambda self, name, owner, *args: self.on_operate(name, owner, *args),
         "named": lambda self, name: self.on_named(name),
         "base": lambda self, owner: self.on_base(owner),
-        "await": lambda self, owner: self.on_await(owner),
+        "await": lambda self, owner, *args: self.on_await(owner, *args),
+        "input": lambda self: self.on_input(),
     }
 
     def on_call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -209,11 +245,13 @@ class Peer:
                 return kind(kind.__iter__(owner))
         raise TypeError("no built-in value")
 
-    def on_await(self, owner: Any) -> Any:
-        """Runs an own coroutine to its end."""
-        import asyncio
+    def on_await(self, owner: Any, method: str = "", error: BaseException | None = None) -> Any:
+        """Runs an own coroutine to its end, or an asynchronous method of an own object."""
+        raise TypeError("not awaited")
 
-        return asyncio.run(owner)
+    def on_input(self) -> Any:
+        """A line for a program that reads one during a call."""
+        raise EOFError("EOF when reading a line")
 
     # Objects that cross.
 
@@ -257,9 +295,10 @@ class Peer:
         if isinstance(value, type):
             bases = [self._node_of(base) for base in _bases(value)]
             own = [n[2:-2] for n in vars(value) if n[2:-2] in FUNCTIONS and n == f"__{n[2:-2]}__"]
-            return ["class", value.__name__, bases, own]
+            own += ["call"] if "__call__" in vars(value) else []
+            return ["class", value.__name__, bases, own, _text(value, "__doc__")]
         if kind in (types.FunctionType, types.MethodType, types.BuiltinFunctionType):
-            return ["function"]
+            return ["function", *(_text(value, name) for name in _TOLD)]
         if kind is types.GeneratorType:
             return ["generator"]
         if kind is types.CoroutineType:
@@ -291,10 +330,14 @@ class Peer:
 
     def _made(self, number: int, about: Node) -> Any:
         match about:
-            case ["class", str(name), [*bases], [*own]]:
-                return class_of(self, number, name, [self._class(base) for base in bases], own)
-            case ["function"]:
-                return _instance(self._function, number)
+            case ["class", str(name), [*bases], [*own], doc]:
+                known_bases = [self._class(base) for base in bases]
+                return class_of(self, number, name, known_bases, own, doc)
+            case ["function", *texts]:
+                function = _instance(self._function, number)
+                told = zip(_TOLD, texts, strict=True)
+                vars(function).update({k: v for k, v in told if isinstance(v, str)})
+                return function
             case ["generator"]:
                 return self._generator(_instance(self._function, number))
             case ["coroutine"]:
@@ -317,7 +360,8 @@ class Peer:
         if isinstance(kind, RemoteClass):
             return kind
         if kind not in self._builtin:
-            self._builtin[kind] = class_of(self, -1, kind.__name__, [], [])
+            own = ["call"] if any("__call__" in vars(each) for each in kind.__mro__) else []
+            self._builtin[kind] = class_of(self, -1, kind.__name__, [], own)
         return self._builtin[kind]
 
     def _class(self, node: Node) -> type:
@@ -395,23 +439,6 @@ class Peer:
         return Ended(self.ended)
 
 
-def _held(container: Any) -> Any:
-    if isinstance(container, dict):
-        return list(container.items())
-    return bytes(container) if type(container) is bytearray else list(container)
-
-
-def _is_changed(container: Any, before: Any) -> bool:
-    if len(container) != len(before):
-        return True
-    if type(container) is bytearray:
-        return bool(bytes(container) != before)
-    if isinstance(container, dict):
-        pairs = zip(container.items(), before, strict=True)
-        return not all(a is c and b is d for (a, b), (c, d) in pairs)
-    return not all(a is b for a, b in zip(container, before, strict=True))
-
-
 def _bases(kind: type) -> list[type]:
     """The bases of a class that the other side can know: its own, and built-in ones."""
     bases: list[type] = []
@@ -445,6 +472,11 @@ def _plain(base: Any, value: Any) -> Any:
     return base(base.__iter__(value))
 
 
+def _text(value: Any, name: str) -> str | None:
+    text = getattr(value, name, None)
+    return text if type(text) is str else None
+
+
 def _instance(kind: type, number: int) -> Any:
     if issubclass(kind, Value) or not issubclass(kind, Remote):
         raise NotAMessage(f"an instance of {kind.__name__} without a value")
@@ -465,4 +497,5 @@ def _exception(kind: type, number: int, args: Any) -> BaseException:
         except Exception:  # some, such as UnicodeDecodeError, take no others than their own
             made = kind.__new__(kind)
     made.args = args
+    made.__dict__["_grpo_remote"] = True  # also of one that is returned and that the test raises
     return made

@@ -8,15 +8,15 @@ import math
 import sys
 import traceback
 import types
+from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
+from grpo_reward_code.judging.contexts import FILES, is_of_program
 from grpo_reward_code.judging.names import Broken, Globals, Names, of_program
-from grpo_reward_code.judging.objects import CannotSubclass, Remote, is_remote
+from grpo_reward_code.judging.objects import CannotSubclass, Remote
 from grpo_reward_code.judging.peer import Peer
-from grpo_reward_code.judging.pytest_names import cases_of
-
-_FILE = "<test>"
+from grpo_reward_code.judging.styles import is_never_awaited, is_test_case, run_functions
 
 
 def run_test(program: Peer, test: Mapping[str, Any], names: Names, tolerance: float | None) -> str:
@@ -41,29 +41,25 @@ def run_test(program: Peer, test: Mapping[str, Any], names: Names, tolerance: fl
     except (Broken, CannotSubclass):
         raise
     except ModuleNotFoundError as exc:
-        if not _is_remote_error(exc):
+        if not is_of_program(exc):
             raise Broken(f"the test imports what is not there: {exc}") from None
         return _said(exc, test)
     except SystemExit as exc:
-        why = _said(exc, test) if exc.code or _is_remote_error(exc) else ""
+        why = _said(exc, test) if exc.code or is_of_program(exc) else ""
     except BaseException as exc:
         why = _said(exc, test)
     if not program.asked:
-        raise Broken("the test never uses the program")
+        raise Broken("the test never uses the program" + (why and f": before it, {why}"))
     return why
 
 
 def _asserted(program: Peer, test: Mapping[str, Any], names: Names) -> str:
     space = Globals(names, program)
-    text = test["code"]
-    linecache.cache[_FILE] = (len(text), None, text.splitlines(True), _FILE)
-    if test["setup"]:
-        exec(compile(test["setup"], "<setup>", "exec", dont_inherit=True), space)
-    exec(compile(text, _FILE, "exec", dont_inherit=True), space)
-    for name, value in list(space.items()):
-        if name.startswith("test") and type(value) is types.FunctionType:
-            for args in cases_of(value):
-                value(**args)
+    for file, text in zip(FILES, (test["code"], test["setup"]), strict=True):
+        linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    exec(names.compiled(test["setup"], "<setup>"), space)
+    exec(names.compiled(test["code"], "<test>"), space)
+    run_functions(space, names.loaded(test["code"]))
     return _unittests(space)
 
 
@@ -74,9 +70,11 @@ def _unittests(space: Mapping[str, Any]) -> str:
         return ""
     loader, suite = unittest.TestLoader(), unittest.TestSuite()
     for value in space.values():
-        if isinstance(value, type) and not is_remote(value):
-            if issubclass(value, unittest.TestCase) and value.__module__ == "test":
-                suite.addTests(loader.loadTestsFromTestCase(value))
+        if is_test_case(value):
+            for name in loader.getTestCaseNames(value):
+                if is_never_awaited(value, name):
+                    raise Broken(f"unittest never runs {value.__name__}.{name}")
+            suite.addTests(loader.loadTestsFromTestCase(value))
     if not suite.countTestCases():
         return ""
     result = unittest.TextTestRunner(stream=io.StringIO(), verbosity=0).run(suite)
@@ -89,6 +87,8 @@ def _unittests(space: Mapping[str, Any]) -> str:
 def _called(program: Peer, test: Mapping[str, Any], tolerance: float | None) -> str:
     function = _function(program, test["function"])
     got = function(*test["args"], **test["kwargs"])
+    if isinstance(got, types.GeneratorType):
+        got = list(got)  # once, for several accepted results
     if any(same(got, accepted, tolerance) for accepted in test["accepted"]):
         return ""
     return f"{_call_text(test)}: expected {_short(test['accepted'][0])}, got {_short(got)}"
@@ -97,19 +97,33 @@ def _called(program: Peer, test: Mapping[str, Any], tolerance: float | None) -> 
 def _function(program: Peer, name: str) -> Any:
     """The method of the class `Solution`, or else the function of this name."""
     try:
-        return getattr(of_program("Solution", program)(), name)
+        kind = of_program("Solution", program)
+        if hasattr(kind, name) or not _has(program, name):
+            return getattr(kind(), name)
     except (NameError, AttributeError):
         pass
+    except TypeError:  # it needs arguments
+        if not _has(program, name):
+            raise
     try:
         return program.named(name)
     except NameError:
         raise NameError(f"the program defines no {name!r}") from None
 
 
+def _has(program: Peer, name: str) -> bool:
+    try:
+        program.named(name)
+    except NameError:
+        return False
+    return True
+
+
 def same(got: Any, want: Any, tolerance: float | None) -> bool:
     """True if a value is the expected one, which came as JSON.
 
-    A tuple equals a list, and a key the text of it, since JSON knows no others.
+    A tuple, a range or what a generator yields equals a list, and a key the text of it, since JSON
+    knows no others. A set equals a list with the same members.
     """
     if isinstance(got, Remote):
         changing = getattr(type(got), "_grpo_changing", None)
@@ -118,6 +132,14 @@ def same(got: Any, want: Any, tolerance: float | None) -> bool:
         got = got._grpo_peer.base(got)
     if hasattr(type(got), "tolist"):
         got = got.tolist()
+    if isinstance(want, list) and isinstance(got, range | deque):
+        got = list(got)
+    if isinstance(want, list) and isinstance(got, set | frozenset):
+        return (
+            len(got) == len(want)
+            and all(any(same(a, b, tolerance) for a in got) for b in want)
+            and all(any(same(a, b, tolerance) for b in want) for a in got)
+        )
     if isinstance(got, list | tuple):
         return (
             isinstance(want, list | tuple)
@@ -144,10 +166,6 @@ def _is_float(got: Any, want: Any) -> bool:
     return float in kinds and kinds <= {float, int}
 
 
-def _is_remote_error(exc: BaseException) -> bool:
-    return bool(getattr(exc, "__dict__", {}).get("_grpo_remote"))
-
-
 def _said(exc: BaseException, test: Mapping[str, Any]) -> str:
     """An exception in a line: the line of the test, and what was raised."""
     try:
@@ -157,7 +175,7 @@ def _said(exc: BaseException, test: Mapping[str, Any]) -> str:
     what = f"{type(exc).__name__}: {said}" if said else type(exc).__name__
     if test["kind"] == "call":
         return f"{_call_text(test)}: {what}"
-    lines = [f.line for f in traceback.extract_tb(exc.__traceback__) if f.filename == _FILE]
+    lines = [f.line for f in traceback.extract_tb(exc.__traceback__) if f.filename == "<test>"]
     line = next((line.strip() for line in reversed(lines) if line), "")
     return f"{line[:200]}: {what}" if line else what
 

@@ -14,8 +14,12 @@ import datetime
 import decimal
 import fractions
 import json
+import pathlib
+import re
 import sys
-from collections import Counter, OrderedDict, defaultdict, deque
+import types
+import uuid
+from collections import ChainMap, Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
@@ -37,7 +41,25 @@ _MUTABLE: dict[type, str] = {
 }
 # Factories that a defaultdict keeps; with another one it arrives without.
 _FACTORIES: dict[str, type] = {f.__name__: f for f in (int, float, str, bool, list, dict, set)}
-_FROZEN: dict[type, str] = {tuple: "tuple", frozenset: "frozenset"}
+_FROZEN: dict[type, str] = {
+    tuple: "tuple",
+    frozenset: "frozenset",
+    type({}.keys()): "keys",
+    type({}.values()): "values",
+    type({}.items()): "items",
+    types.MappingProxyType: "proxy",
+    ChainMap: "chain",
+}
+# Of what has frozen contents: what it is made of.
+_THAW: dict[str, Callable[[list[Any]], Any]] = {
+    "tuple": tuple,
+    "frozenset": frozenset,
+    "keys": lambda items: dict.fromkeys(items).keys(),
+    "values": lambda items: dict(enumerate(items)).values(),
+    "items": lambda items: dict(items).items(),
+    "proxy": lambda items: types.MappingProxyType(dict(items)),
+    "chain": lambda items: ChainMap(dict(items)),
+}
 _MAKE: dict[str, Callable[[], Any]] = {tag: kind for kind, tag in _MUTABLE.items()}
 _MAKE |= {f"defaultdict {name}": partial(defaultdict, f) for name, f in _FACTORIES.items()}
 _PAIRS = frozenset(tag for tag in _MAKE if "ict" in tag or tag == "Counter")
@@ -78,7 +100,8 @@ class Writer:
             kind = type(each)
             if kind in _FROZEN:
                 stack.append((each, True))
-                children = list(each)
+                is_map = _FROZEN[kind] in ("proxy", "chain")
+                children = list(each.items()) if is_map else list(each)
                 self._parts[key] = (_FROZEN[kind], children)
             elif kind is bytearray:
                 self._leaves[key] = ["bytearray", each.hex()]
@@ -119,6 +142,8 @@ class Writer:
         for key in order[len(nodes) :]:
             tag, children = self._parts[key]
             nodes.append([tag, [cell(child) for child in children]])
+            if tag == "deque" and by_id[key].maxlen is not None:
+                nodes[-1].append(by_id[key].maxlen)
         return {"roots": {name: cell(root) for name, root in roots.items()}, "nodes": nodes}
 
 
@@ -160,6 +185,15 @@ def _leaf(value: Any) -> Node | None:
         return ["bytes", value.hex()]
     if kind is complex:
         return ["complex", value.real, value.imag]
+    if kind is slice and all(type(x) in (int, type(None)) for x in _parts(value)):
+        return ["slice", *_parts(value)]
+    if kind is uuid.UUID:
+        return ["uuid", value.hex]
+    if kind is pathlib.PosixPath or kind is pathlib.PurePosixPath:
+        return ["path", kind.__name__, str(value)]
+    if kind is re.Pattern:
+        about = _leaf_or_text(value.pattern)
+        return ["pattern", about, value.flags] if about else None
     if kind is range:
         return ["range", hex(value.start), hex(value.stop), hex(value.step)]
     if value is Ellipsis:
@@ -170,9 +204,9 @@ def _leaf(value: Any) -> Node | None:
         return ["fraction", hex(value.numerator), hex(value.denominator)]
     if kind is decimal.Decimal:
         return ["decimal", str(value)]
-    if (kind is datetime.datetime and value.tzinfo is None) or kind in (
-        datetime.date,
-        datetime.time,
+    if kind is datetime.date or (
+        kind in (datetime.datetime, datetime.time)
+        and type(value.tzinfo) in (type(None), datetime.timezone)
     ):
         return ["moment", kind.__name__, value.isoformat()]
     if kind is datetime.timedelta:
@@ -180,8 +214,22 @@ def _leaf(value: Any) -> Node | None:
     return _of_numpy(value)
 
 
-def _has_zone(moment: Any) -> bool:
-    return getattr(moment, "tzinfo", None) is not None
+def _parts(value: slice) -> tuple[Any, Any, Any]:
+    return value.start, value.stop, value.step
+
+
+def _leaf_or_text(pattern: Any) -> Any:
+    if type(pattern) is bytes:
+        return ["bytes", pattern.hex()]
+    return pattern if type(pattern) is str and not _has_surrogates(pattern) else None
+
+
+def _pattern(about: Any, flags: int) -> Any:
+    return re.compile(bytes.fromhex(about[1]) if isinstance(about, list) else about, flags)
+
+
+def _path(kind: str, text: str) -> Any:
+    return pathlib.PosixPath(text) if kind == "PosixPath" else pathlib.PurePosixPath(text)
 
 
 def _of_numpy(value: Any) -> Node | None:
@@ -208,30 +256,39 @@ class Read(NamedTuple):
     containers: dict[int, Any]
 
 
+def written_back(message: Any, containers: Mapping[int, Any]) -> dict[int, Any]:
+    """Which containers of an earlier message an answer to it changes: by the node that says so.
+
+    Args:
+        message: The answer; its roots are called as the number of a node of the earlier message.
+        containers: Those of the earlier message, by the number of their node.
+    """
+    roots = message["roots"]
+    return {
+        roots[str(number)][0]: container
+        for number, container in containers.items()
+        if str(number) in roots
+    }
+
+
 def read(
     message: Any,
     foreign: Callable[[Node], Any],
-    containers: Mapping[int, Any] | None = None,
+    reuse: Mapping[int, Any] | None = None,
 ) -> Read:
     """The values of a message.
 
     Args:
         message: What `Writer.message` made.
         foreign: Makes a value of a node that is the sender's.
-        containers: Those of an earlier message, by the number of their node. They are filled anew
-            by the roots that are called as their numbers.
+        reuse: Containers to be filled anew, by the number of the node that holds their contents.
 
     Raises:
         NotAMessage: It is none.
     """
     try:
         nodes, roots = message["nodes"], message["roots"]
-        reuse = {
-            roots[str(number)][0]: container
-            for number, container in (containers or {}).items()
-            if str(number) in roots
-        }
-        values = _values(nodes, foreign, reuse)
+        values = _values(nodes, foreign, reuse or {})
         held = {k: values[k] for k, node in enumerate(nodes) if node[0] in _MAKE}
         return Read({name: _value(cell, values) for name, cell in roots.items()}, held)
     except NotAMessage:
@@ -259,18 +316,19 @@ def _values(
         tag = node[0]
         if tag in _MAKE:
             made = reuse.get(number)
-            values.append(_MAKE[tag]() if type(made) is not type(_MAKE[tag]()) else made)
-        elif tag in _FROZEN.values():
+            if type(made) is not type(_MAKE[tag]()):
+                made = deque(maxlen=node[2]) if len(node) > 2 else _MAKE[tag]()
+            values.append(made)
+        elif tag in _THAW:
             values.append(None)
         elif tag in _LEAVES:
             values.append(_LEAVES[tag](*node[1:]))
         else:
             values.append(foreign(node))
     for number, node in enumerate(nodes):
-        if node[0] == "tuple":
-            values[number] = tuple([_child(c, values, number, nodes) for c in node[1]])
-        elif node[0] == "frozenset":
-            values[number] = frozenset([_child(c, values, number, nodes) for c in node[1]])
+        if node[0] in _THAW:
+            children = [_child(c, values, number, nodes) for c in node[1]]
+            values[number] = _THAW[node[0]](children)
     for number, node in enumerate(nodes):
         if node[0] in _MAKE:
             _fill(values[number], node[0], node[1], values)
@@ -279,7 +337,7 @@ def _values(
 
 def _child(cell: Any, values: list[Any], holder: int, nodes: list[Node]) -> Any:
     """A child of something frozen, which has to be made before it."""
-    if isinstance(cell, list) and nodes[cell[0]][0] in _FROZEN.values() and cell[0] >= holder:
+    if isinstance(cell, list) and nodes[cell[0]][0] in _THAW and cell[0] >= holder:
         raise NotAMessage("a tuple before what it holds")
     return _value(cell, values)
 
@@ -338,6 +396,10 @@ _LEAVES: dict[str, Callable[..., Any]] = {
     "moment": _moment,
     "timedelta": datetime.timedelta,
     "numpy": _numpy,
+    "slice": slice,
+    "uuid": lambda text: uuid.UUID(hex=text),
+    "path": _path,
+    "pattern": _pattern,
 }
 
 
