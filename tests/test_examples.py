@@ -43,6 +43,8 @@ def word_sums() -> Any:
         ("smollm2.toml", ["prompt", "answer"]),
         ("gsm8k.toml", GSM8K),
         ("gsm8k_offline.toml", GSM8K),
+        ("mix.toml", GSM8K),
+        ("mix_demo.toml", ["prompt", "answer"]),
     ],
 )
 def test_config_has_no_problem(config, columns):
@@ -51,14 +53,37 @@ def test_config_has_no_problem(config, columns):
     assert validate(draft, Catalog(), columns, columns) == []
 
 
-@pytest.mark.parametrize("config", ["smollm2.toml", "gsm8k.toml", "gsm8k_offline.toml"])
+@pytest.mark.parametrize(
+    "config", ["smollm2.toml", "gsm8k.toml", "gsm8k_offline.toml", "mix.toml", "mix_demo.toml"]
+)
 def test_config_settings_are_taken_by_the_trainer(config):
     training = pytest.importorskip("grpo_core.training.config", reason="needs the extra 'train'")
 
     assert training.train_problems(read_draft(EXAMPLES / config).train) == []
 
 
+@pytest.mark.parametrize("config", ["mix.toml", "mix_demo.toml"])
+def test_mix_has_the_weights_and_gates_of_the_starter(config):
+    rewards = read_draft(EXAMPLES / config).rewards
+
+    assert {name: (r.weight, r.requires) for name, r in rewards.items()} == {
+        "format": (0.3, {}),
+        "correct": (0.5, {}),
+        "brevity": (0.1, {"correct": 1.0}),
+        "safety": (0.1, {"correct": 1.0}),
+    }
+
+
 # Data
+
+
+def test_mix_sums_has_easy_and_hard_rows_and_tests_the_easy_ones():
+    sums = load(EXAMPLES / "mix_sums.py")
+    train, test = list(sums.train()), list(sums.test())
+    digits = [len(row["prompt"][0]["content"]) for row in train]  # 12+34=? or 123+456=?
+
+    assert (digits.count(7), digits.count(9), len(train)) == (512, 256, 768)
+    assert (len(test), {len(row["prompt"][0]["content"]) for row in test}) == (32, {7})
 
 
 def test_word_sums_rows_are_as_many_as_said(word_sums):
