@@ -7,6 +7,7 @@ gated on what is right is all that tells them apart.
 import json
 import random
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,16 @@ def train() -> Iterator[dict[str, Any]]:
 
 
 def test() -> Iterator[dict[str, Any]]:
-    """32 of the demo's held-out rows: none of them is hard."""
-    yield from _demo("heldout.jsonl")[:32]
+    """The demo's held-out rows: none of them is hard."""
+    yield from _demo("heldout.jsonl")
+
+
+def hard() -> Iterator[dict[str, Any]]:
+    """128 hard rows that are not trained on."""
+    trained = {row["prompt"][0]["content"] for row in train()}
+    draw = random.Random(1)
+    rows = (_hard(draw) for _ in range(2 * N_HARD))
+    yield from islice((r for r in rows if r["prompt"][0]["content"] not in trained), 128)
 
 
 def _demo(name: str) -> list[dict[str, Any]]:

@@ -83,7 +83,10 @@ def test_mix_sums_has_easy_and_hard_rows_and_tests_the_easy_ones():
     digits = [len(row["prompt"][0]["content"]) for row in train]  # 12+34=? or 123+456=?
 
     assert (digits.count(7), digits.count(9), len(train)) == (512, 256, 768)
-    assert (len(test), {len(row["prompt"][0]["content"]) for row in test}) == (32, {7})
+    assert (len(test), {len(row["prompt"][0]["content"]) for row in test}) == (128, {7})
+    hard = {row["prompt"][0]["content"] for row in sums.hard()}
+    assert len(hard) == 128
+    assert hard & {row["prompt"][0]["content"] for row in train} == set()
 
 
 def test_word_sums_rows_are_as_many_as_said(word_sums):

@@ -62,11 +62,16 @@ def starter_rewards(
 
     chosen: list[Chosen] = []
     taken: set[str] = set()
-    for step in _steps(reply):
+    steps = _steps(reply)
+    for step in steps:
         if any(one.name == step.name for one in chosen) or not step.needs <= taken:
             continue
-        uses = _readers(infos) if step.use is None else [step.use] if step.use in infos else []
-        drafts = (bound_to(infos[use], use, step.name, data, **step.settings) for use in uses)
+        uses = [step.use] if step.use is not None else _readers(infos, steps, step)
+        drafts = (
+            bound_to(infos[use], use, step.name, data, **step.settings)
+            for use in uses
+            if use in infos
+        )
         found = next(filter(fits, drafts), None)
         if found is not None:
             chosen.append(found)
@@ -85,8 +90,12 @@ def _installed(catalog: Catalog) -> Iterator[tuple[str, RewardInfo]]:
             yield from ((f"{plugin.entry}/{i.name}", i) for i in plugin.rewards.values())
 
 
-def _readers(infos: Mapping[str, RewardInfo]) -> list[str]:
-    return [use for use, info in infos.items() if any(p.required for p in info.inputs)]
+def _readers(infos: Mapping[str, RewardInfo], steps: list[_Step], step: _Step) -> Iterator[str]:
+    """The rewards that read a column, without those of plugins that are there for other steps."""
+    others = {s.use.partition("/")[0] for s in steps if s.use is not None and s.name != step.name}
+    for use, info in infos.items():
+        if use.partition("/")[0] not in others and any(p.required for p in info.inputs):
+            yield use
 
 
 def _reaches_full(one: Chosen) -> bool:

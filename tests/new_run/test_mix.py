@@ -70,6 +70,11 @@ CASES = {
         "grpo-reward-math",
         [("correct", "math/answer_equals", 1.0, {})],
     ),
+    "length is not what is right": (
+        {"prompt": "2+3?", "correct": 1.0},
+        "grpo-reward-format,grpo-reward-brevity",
+        [FORMAT, ("brevity", "brevity/linear", 0.1, BY_FORMAT)],
+    ),
     "nothing to gate by": (
         PROMPT,
         "grpo-reward-schema",
