@@ -23,6 +23,12 @@ def train() -> Iterator[dict[str, Any]]:
     yield from rows
 
 
+def only_hard() -> Iterator[dict[str, Any]]:
+    """256 hard rows: data that is too hard for the model."""
+    draw = random.Random(0)
+    yield from (_hard(draw) for _ in range(N_HARD))
+
+
 def test() -> Iterator[dict[str, Any]]:
     """The demo's held-out rows: none of them is hard."""
     yield from _demo("heldout.jsonl")

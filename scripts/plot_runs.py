@@ -4,7 +4,8 @@
         --metric grpo/correct/raw_mean=correct --metric completions/mean_length=tokens \
         gates=runs/gates "no gates=runs/no-gates"
 
-The numbers are those of each run's metrics.jsonl, as a mean over 5 lines of the log in a row.
+The numbers are those of each run's metrics.jsonl; of the training a point is the mean of the last 5
+lines of the log, of an evaluation it is one.
 """
 
 import argparse
@@ -24,10 +25,12 @@ Points = list[tuple[float, float]]
 
 
 def read_points(run: Path, metric: str) -> Points:
-    """Step and value of a metric in a run's log, smoothed."""
+    """Step and value of a metric in a run's log; that of the training is smoothed."""
     lines = (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
     logged = [line for line in map(json.loads, lines) if metric in line]
     points = [(float(line["step"]), float(line[metric])) for line in logged]
+    if metric.startswith("eval_"):  # few, and each of many completions
+        return points
     smooth = []
     for i in range(len(points)):
         last = points[max(0, i - SMOOTH + 1) : i + 1]
@@ -63,7 +66,7 @@ def draw(runs: dict[str, Path], metrics: dict[str, str]) -> str:
 
 
 def _panel(title: str, lines: Sequence[Points]) -> str:
-    last = max(step for points in lines for step, _ in points)
+    last = max(step for points in lines for step, _ in points) or 1.0
     highest = max(value for points in lines for _, value in points)
     top = 1.0 if highest <= 1.0 else -(-highest // 20) * 20
     parts = [f'<text y="-8" font-weight="bold">{escape(title)}</text>']
