@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from docs_pages import ROOT
@@ -248,3 +249,16 @@ def test_make_gsm8k_rows_have_the_columns_of_the_hub(tmp_path):
     rows = load(ROOT / "scripts" / "make_gsm8k.py").hub_rows(tmp_path / "cases.jsonl")
 
     assert rows == [{"question": "How many?", "answer": "Steps.\n#### 1,600"}]
+
+
+def test_plot_runs_draws_a_line_for_each_run_and_smooths_the_training(tmp_path):
+    plots = load(ROOT / "scripts" / "plot_runs.py")
+    logged = [{"step": 5, "a": 0.0}, {"step": 10, "a": 1.0}, {"step": 10, "eval_a": 0.5}]
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(x) + "\n" for x in logged))
+
+    svg = ElementTree.fromstring(plots.draw({"x<y": tmp_path, "z": tmp_path}, {"a": "A & B"}))
+
+    drawn = [p.get("d") for p in svg.iter("{http://www.w3.org/2000/svg}path")]
+    # 250 by 150: the mean of 0 and 1 is half of the height.
+    assert drawn.count("M125.0 150.0 250.0 75.0") == 2
+    assert plots.read_points(tmp_path, "eval_a") == [(10.0, 0.5)]
