@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from docs_pages import ROOT
@@ -43,6 +44,8 @@ def word_sums() -> Any:
         ("smollm2.toml", ["prompt", "answer"]),
         ("gsm8k.toml", GSM8K),
         ("gsm8k_offline.toml", GSM8K),
+        ("mix.toml", GSM8K),
+        ("mix_demo.toml", ["prompt", "answer"]),
     ],
 )
 def test_config_has_no_problem(config, columns):
@@ -51,14 +54,40 @@ def test_config_has_no_problem(config, columns):
     assert validate(draft, Catalog(), columns, columns) == []
 
 
-@pytest.mark.parametrize("config", ["smollm2.toml", "gsm8k.toml", "gsm8k_offline.toml"])
+@pytest.mark.parametrize(
+    "config", ["smollm2.toml", "gsm8k.toml", "gsm8k_offline.toml", "mix.toml", "mix_demo.toml"]
+)
 def test_config_settings_are_taken_by_the_trainer(config):
     training = pytest.importorskip("grpo_core.training.config", reason="needs the extra 'train'")
 
     assert training.train_problems(read_draft(EXAMPLES / config).train) == []
 
 
+@pytest.mark.parametrize("config", ["mix.toml", "mix_demo.toml"])
+def test_mix_has_the_weights_and_gates_of_the_starter(config):
+    rewards = read_draft(EXAMPLES / config).rewards
+
+    assert {name: (r.weight, r.requires) for name, r in rewards.items()} == {
+        "format": (0.3, {}),
+        "correct": (0.5, {}),
+        "brevity": (0.1, {"correct": 1.0}),
+        "safety": (0.1, {"correct": 1.0}),
+    }
+
+
 # Data
+
+
+def test_mix_sums_has_easy_and_hard_rows_and_tests_the_easy_ones():
+    sums = load(EXAMPLES / "mix_sums.py")
+    train, test = list(sums.train()), list(sums.test())
+    digits = [len(row["prompt"][0]["content"]) for row in train]  # 12+34=? or 123+456=?
+
+    assert (digits.count(7), digits.count(9), len(train)) == (512, 256, 768)
+    assert (len(test), {len(row["prompt"][0]["content"]) for row in test}) == (128, {7})
+    hard = {row["prompt"][0]["content"] for row in sums.hard()}
+    assert len(hard) == 128
+    assert hard & {row["prompt"][0]["content"] for row in train} == set()
 
 
 def test_word_sums_rows_are_as_many_as_said(word_sums):
@@ -220,3 +249,16 @@ def test_make_gsm8k_rows_have_the_columns_of_the_hub(tmp_path):
     rows = load(ROOT / "scripts" / "make_gsm8k.py").hub_rows(tmp_path / "cases.jsonl")
 
     assert rows == [{"question": "How many?", "answer": "Steps.\n#### 1,600"}]
+
+
+def test_plot_runs_draws_a_line_for_each_run_and_smooths_the_training(tmp_path):
+    plots = load(ROOT / "scripts" / "plot_runs.py")
+    logged = [{"step": 5, "a": 0.0}, {"step": 10, "a": 1.0}, {"step": 10, "eval_a": 0.5}]
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(x) + "\n" for x in logged))
+
+    svg = ElementTree.fromstring(plots.draw({"x<y": tmp_path, "z": tmp_path}, {"a": "A & B"}))
+
+    drawn = [p.get("d") for p in svg.iter("{http://www.w3.org/2000/svg}path")]
+    # 250 by 150: the mean of 0 and 1 is half of the height.
+    assert drawn.count("M125.0 150.0 250.0 75.0") == 2
+    assert plots.read_points(tmp_path, "eval_a") == [(10.0, 0.5)]

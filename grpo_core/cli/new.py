@@ -39,7 +39,7 @@ def run(
     ] = None,
     reward: Annotated[
         list[str] | None,
-        typer.Option(help="A reward's name, or file.py:function; repeatable; default: what fits."),
+        typer.Option(help="A reward's name, or file.py:function; repeatable; default: a mix."),
     ] = None,
 ) -> None:
     """Write a commented config for data and a model, and check it.
@@ -61,10 +61,10 @@ def run(
     # What a plugin or a data function prints must not get into the report.
     with contextlib.redirect_stdout(sys.stderr):
         seen = look_at_data(section, folder, _datasets(section, folder), prompt)
-        chosen, reasons = _rewards(catalog, seen, folder, reward or ())
+        looked = look_at_model(model_name(model, folder), folder)
+        training = plan_training(seen.n_rows, looked.positions, hold_out=seen.eval_split is None)
+        chosen, reasons = _rewards(catalog, seen, folder, reward or (), training.reply)
         others = other_rewards(catalog, chosen, reasons)
-    looked = look_at_model(model_name(model, folder), folder)
-    training = plan_training(seen.n_rows, looked.positions, hold_out=seen.eval_split is None)
     write_new(out, config_text(seen, looked, training, chosen, others))
     for line in _said(out, seen, chosen, catalog):
         typer.echo(line)
@@ -161,13 +161,14 @@ def _datasets(section: DataSection, folder: Path) -> Datasets | None:
 
 
 def _rewards(
-    catalog: Catalog, seen: Data, folder: Path, names: Sequence[str]
+    catalog: Catalog, seen: Data, folder: Path, names: Sequence[str], reply: int
 ) -> tuple[list[Chosen], dict[str, str]]:
-    from grpo_core.new_run.rewards import fitting_rewards, named_rewards, nothing_fits
+    from grpo_core.new_run.mix import starter_rewards
+    from grpo_core.new_run.rewards import named_rewards, nothing_fits
 
     if names:
         return named_rewards(catalog, names, seen, folder), {}
-    chosen, reasons = fitting_rewards(catalog, seen, folder)
+    chosen, reasons = starter_rewards(catalog, seen, folder, reply)
     if not chosen:
         raise nothing_fits(catalog, reasons)
     return chosen, reasons
@@ -190,7 +191,8 @@ def _said(out: Path, seen: Data, chosen: Sequence[Chosen], catalog: Catalog) -> 
         yield visible(f"gold:    column {seen.gold!r}, by its name", 300)
     for one in chosen:
         bound = "".join(f"; {i} is column {c!r}, a guess" for i, c in one.inputs.items())
-        yield visible(f"reward:  {one.name} ({one.use}){bound}", 300)
+        gates = "".join(f"; counts where {gate} is {v:g}" for gate, v in one.requires.items())
+        yield visible(f"reward:  {one.name} ({one.use}), weight {one.weight:g}{bound}{gates}", 300)
         for p in one.unbound:
             yield f"  to do: no column looks like its input {p.name} ({p.type_name}); bind it"
         for p in one.required:

@@ -1,12 +1,12 @@
-"""Chooses rewards for data: those that are named, else what is installed and fits."""
+"""Rewards of a new config: binds them to the data, and says which fit and which do not."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from grpo_core.catalog import Catalog, Resolved
 from grpo_core.config import REFUSED_NAMES, check_reward
@@ -27,6 +27,10 @@ class Chosen:
         info: What it declares; None for an untagged function.
         inputs: Columns that inputs are bound to, by input.
         unbound: Required inputs that no column looks like.
+        weight: Its weight.
+        requires: By reward, the value from which on this one counts.
+        options: Options that are set.
+        why: Comments on what it is there for.
     """
 
     name: str
@@ -34,16 +38,21 @@ class Chosen:
     info: RewardInfo | None
     inputs: dict[str, str]
     unbound: Sequence[Parameter]
+    weight: float = 1.0
+    requires: Mapping[str, float] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    why: Sequence[str] = ()
 
     @property
     def reads(self) -> bool:
         """True if it reads columns, as one that compares with gold answers does."""
-        return self.info is None or _reads(self.info)
+        return self.info is None or any(p.required for p in self.info.inputs)
 
     @property
     def required(self) -> list[Parameter]:
-        """Options that have no default."""
-        return [] if self.info is None else [o for o in self.info.options if o.required]
+        """Options that have no default and are not set."""
+        options = self.info.options if self.info is not None else ()
+        return [o for o in options if o.required and o.name not in self.options]
 
 
 class Other(NamedTuple):
@@ -76,39 +85,8 @@ def named_rewards(catalog: Catalog, names: Sequence[str], data: Data, folder: Pa
     for name in names:
         resolved = catalog.resolve(name, bare=True)
         use = code_path(resolved.name, folder)
-        chosen.append(_bound(resolved.info, use, _free(_short(resolved), chosen), data))
+        chosen.append(bound_to(resolved.info, use, _free(_short(resolved), chosen), data))
     return chosen
-
-
-def fitting_rewards(
-    catalog: Catalog, data: Data, folder: Path
-) -> tuple[list[Chosen], dict[str, str]]:
-    """Of each plugin the first reward that fits: those that read a column before the others.
-
-    A reward fits if the data has its inputs, of the right types, and its options have defaults.
-
-    Args:
-        catalog: The installed plugins.
-        data: The data.
-        folder: The config's folder.
-
-    Returns:
-        The rewards, and why others do not fit, by full name.
-    """
-    chosen: list[Chosen] = []
-    reasons: dict[str, str] = {}
-    for plugin in catalog.load_all():
-        if plugin.state != "loaded":
-            continue
-        for info in sorted(plugin.rewards.values(), key=lambda i: not _reads(i)):
-            full = f"{plugin.entry}/{info.name}"
-            one = _bound(info, full, _free(info.name, chosen), data)
-            reason = _misfit(one, catalog, data, folder)
-            if not reason:
-                chosen.append(one)
-                break
-            reasons[full] = reason
-    return chosen, reasons
 
 
 def other_rewards(
@@ -142,10 +120,6 @@ def nothing_fits(catalog: Catalog, reasons: dict[str, str]) -> ConfigError:
     )
 
 
-def _reads(info: RewardInfo) -> bool:
-    return any(p.required for p in info.inputs)
-
-
 def _short(resolved: Resolved) -> str:
     if resolved.info is not None:
         return resolved.info.name
@@ -160,7 +134,16 @@ def _free(name: str, chosen: Sequence[Chosen]) -> str:
     return next(n for n in numbered if n not in taken)
 
 
-def _bound(info: RewardInfo | None, use: str, name: str, data: Data) -> Chosen:
+def bound_to(info: RewardInfo | None, use: str, name: str, data: Data, **settings: Any) -> Chosen:
+    """A reward with its inputs bound to the columns that they most likely mean.
+
+    Args:
+        info: What it declares; None for an untagged function.
+        use: How the config names it.
+        name: Instance name.
+        data: The data.
+        **settings: What else is set of it, as `Chosen` has it.
+    """
     inputs: dict[str, str] = {}
     unbound = []
     columns = data.sample.table.keys()
@@ -172,7 +155,7 @@ def _bound(info: RewardInfo | None, use: str, name: str, data: Data) -> Chosen:
             unbound.append(p)
         else:
             inputs[p.name] = column
-    return Chosen(name, use, info, inputs, unbound)
+    return Chosen(name, use, info, inputs, unbound, **settings)
 
 
 def _column_for(name: str, data: Data) -> str | None:
@@ -184,7 +167,7 @@ def _column_for(name: str, data: Data) -> str | None:
     return next(iter([*same, *golds, *close, *named([plain(name)], columns)]), None)
 
 
-def _misfit(one: Chosen, catalog: Catalog, data: Data, folder: Path) -> str:
+def misfit(one: Chosen, catalog: Catalog, data: Data, folder: Path) -> str:
     """Why the reward cannot be used without being told more, or ""."""
     inputs = one.info.inputs if one.info is not None else ()
     if inputs and not one.inputs and not any(p.name in data.sample.table for p in inputs):
@@ -193,7 +176,7 @@ def _misfit(one: Chosen, catalog: Catalog, data: Data, folder: Path) -> str:
         return f"no column looks like its input {one.unbound[0].name!r}"
     if one.required:
         return f"its option {one.required[0].name!r} must be given"
-    section = RewardSection(use=one.use, inputs=one.inputs)
+    section = RewardSection(use=one.use, inputs=one.inputs, options=dict(one.options))
     table, sample = data.sample.table, data.sample
     problems = check_reward(
         section, catalog, where="", columns=table, folder=folder, sample=sample

@@ -159,7 +159,8 @@ def _reward(one: Chosen, data: Data) -> list[str]:
         lines.append("# A function in TRL's style: it gets the columns that its parameters name.")
     elif one.info.summary:
         lines.append(f"# {visible(one.info.summary)}")
-    lines += [_set("use", one.use), _set("weight", 1.0)]
+    lines += [f"# {text}" for text in one.why]
+    lines += [_set("use", one.use), _set("weight", one.weight)]
     missing = ", ".join(f"{p.name} ({p.type_name})" for p in one.unbound)
     if one.inputs:
         rest = [toml_value(g) for g in data.golds if g not in one.inputs.values()]
@@ -169,9 +170,13 @@ def _reward(one: Chosen, data: Data) -> list[str]:
     elif missing:
         blank = ", ".join(f'{p.name} = "<column>"' for p in one.unbound)
         lines.append(_line(f"# inputs = {{ {blank} }}", f"needed, no column looks like {missing}"))
+    if one.requires:
+        lines.append(_set("requires", one.requires, "counts only where that reward gave as much"))
     if one.info is not None and one.info.options:
         lines.append(f"[rewards.{toml_key(one.name)}.options]")
-        lines += map(_option, one.info.options)
+        lines += [_set(name, value) for name, value in one.options.items()]
+        lines += [_option(o) for o in one.info.options if o.name not in one.options]
+    if one.info is not None and one.info.options and not one.requires:
         lines.append("# A reward that is 0 for every completion teaches nothing; to try one:")
         lines.append(f"# {visible(f'grpo score {one.use} --text TEXT --option name=value')}")
     return lines
@@ -193,6 +198,7 @@ def _own_reward(data: Data) -> list[str]:
         "# beside this file; docs/how-to/write-a-reward.md shows how.",
         "# [rewards.correct]",
         '# use = "rewards.py:is_answer"',
+        "# weight = 0.5                      # and gate others on it: requires = { correct = 1.0 }",
         "# " + visible(f"inputs = {{ answer = {toml_value(gold)} }}"),
     ]
 

@@ -90,14 +90,15 @@ def test_new_run_binds_the_gold_column_to_the_first_reward_that_reads_one(projec
     assert result.exit_code == 0, result.output
     assert config()["data"] == {"path": "train.jsonl", "template": "{question}"}
     assert config()["rewards"] == {
-        "answer_equals": {
+        "correct": {
             "use": "acme/answer_equals",
             "weight": 1.0,
             "inputs": {"answer": "solution"},
             "options": {},
         }
     }
-    assert "(acme/answer_equals); answer is column 'solution', a guess\n" in result.stdout
+    said = "correct (acme/answer_equals), weight 1; answer is column 'solution', a guess\n"
+    assert said in result.stdout
     assert "\n\ngrpo check run.toml:\ndata: 8 rows\n" in result.stdout
     assert result.stdout.endswith("run.toml: ready to train\n")
     assert sorted(p.name for p in project.glob("run*")) == ["run.toml"]
@@ -391,8 +392,8 @@ def test_new_run_where_no_reward_fits_says_why(project, site, monkeypatch):
 UNFINISHED = {
     "option": (["--reward", "counted"], "counted", "# words = … ", "needs this option"),
     "input": (["--reward", "matches"], "matches", "# inputs = { schema =", "reads column 'schema'"),
-    "model": (["--model", "./away"], "answer_equals", '"./away" ', "there is no folder away"),
-    "no model": (["--model", "site"], "answer_equals", '"site" ', "there is no config.json in it"),
+    "model": (["--model", "./away"], "correct", '"./away" ', "there is no folder away"),
+    "no model": (["--model", "site"], "correct", '"site" ', "there is no config.json in it"),
 }
 
 

@@ -30,5 +30,5 @@ def test_train_runs_what_new_run_wrote(tmp_path: Path, monkeypatch: pytest.Monke
     trained = grpo("train", "run.toml", *short)
 
     assert written.endswith("run.toml: ready to train\n")
-    assert "step 2/2 | tags " in trained
+    assert "step 2/2 | format " in trained
     assert (tmp_path / "runs/run-001/model/model.safetensors").is_file()
