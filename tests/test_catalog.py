@@ -181,14 +181,14 @@ def test_resolve_unknown_entry_lists_what_is_installed_and_what_failed(site):
     site.install("acme-rewards", entry="acme")
     site.install("zeta-rewards", "import no_such_module_anywhere", entry="zeta")
 
-    text = refusal("code/passes")
+    text = refusal("cargo/passes")
 
-    assert text.startswith("no reward 'code/passes'. Installed: acme/answer_equals. Not loaded: ")
+    assert text.startswith("no reward 'cargo/passes'. Installed: acme/answer_equals. Not loaded: ")
     assert (
         "zeta of zeta-rewards 1.0 (failed: ModuleNotFoundError: No module named "
         "'no_such_module_anywhere')"
     ) in text
-    assert text.endswith(" If a plugin 'code' exists: pip install grpo-reward-code")
+    assert text.endswith(" If a plugin 'cargo' exists: pip install grpo-reward-cargo")
 
 
 def test_resolve_slip_of_the_pen_in_the_entry_is_no_pip_line(site):
@@ -203,10 +203,10 @@ def test_resolve_slip_of_the_pen_in_the_entry_is_no_pip_line(site):
 def test_resolve_same_reward_of_another_entry_still_gets_the_pip_line(site):
     site.install("acme-rewards", entry="acme")
 
-    text = refusal("code/answer_equals")
+    text = refusal("cargo/answer_equals")
 
     assert "Did you mean 'acme/answer_equals'?" in text
-    assert text.endswith("pip install grpo-reward-code")
+    assert text.endswith("pip install grpo-reward-cargo")
 
 
 @pytest.mark.parametrize("use", ["two words/x", "../x", "gr;öße/x", ""])

@@ -121,7 +121,7 @@ def settings(layer: str, preload: Sequence[str]) -> dict[str, Any]:
         is_free = not any(os.path.realpath(p).startswith("/tmp/") for p in readable)
         folder = "/tmp" if is_free else "/box"
     else:
-        folder = tempfile.mkdtemp(prefix="grpo-box-", dir=_where_files_are_quick())
+        folder = tempfile.mkdtemp(prefix=f"grpo-box-{os.getpid()}-", dir=_where_files_are_quick())
     return {
         "layer": layer,
         "packages": [*kept, *(os.path.dirname(p) for p in _preloaded(others))],

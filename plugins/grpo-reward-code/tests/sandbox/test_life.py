@@ -58,9 +58,11 @@ def kill_workers(before):
                 os.kill(pid, signal.SIGKILL)
 
 
-def folders():
+def folders(pid=None):
+    """Scratch folders of a trainer; other tests run beside this one."""
     places = (Path(tempfile.gettempdir()), Path("/dev/shm"))
-    return {path for place in places for path in place.glob("grpo-box-*")}
+    name = f"grpo-box-{os.getpid() if pid is None else pid}-*"
+    return {path for place in places for path in place.glob(name)}
 
 
 @pytest.fixture
@@ -103,7 +105,6 @@ def test_runs_leave_no_descriptor_process_or_folder(own):
     ],
 )
 def test_killing_the_trainer_leaves_nothing_after_two_seconds(boxes, program):
-    there = folders()
     source = f"""
         import sys
         from grpo_reward_code.sandbox.boxes import Boxes
@@ -127,7 +128,7 @@ def test_killing_the_trainer_leaves_nothing_after_two_seconds(boxes, program):
     while alive(started) and time.monotonic() < end:
         time.sleep(0.02)
     assert alive(started) == []
-    assert folders() == there
+    assert folders(trainer.pid) == set()
 
 
 def test_a_fork_of_the_trainer_does_not_keep_the_boxes_alive(boxes):
