@@ -347,7 +347,7 @@ def test_check_finds_rows_without_usable_tests(tmp_path):
     said = checked(tmp_path, rows, "")
 
     assert "tests: expected at least one test, got none in" in said
-    assert "rows.jsonl, line 3; it refuses 2 of the first 3 rows: rows.jsonl, line 2-3" in said
+    assert "rows.jsonl, line 3; it refuses 2 of the first 3 rows: " in said
 
 
 def test_check_runs_golds(tmp_path):
