@@ -75,11 +75,7 @@ CASES = {
         "grpo-reward-format,grpo-reward-brevity",
         [FORMAT, ("brevity", "brevity/linear", 0.1, BY_FORMAT)],
     ),
-    "nothing to gate by": (
-        PROMPT,
-        "grpo-reward-schema",
-        [("xml", "schema/xml", 1.0, {})],
-    ),
+    "nothing fits": (PROMPT, "grpo-reward-schema", []),
 }
 
 

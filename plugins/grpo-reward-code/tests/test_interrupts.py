@@ -54,6 +54,8 @@ def test_close_from_another_thread_ends_a_batch():
     reward = TestsPass(extract="whole", limits={"cpu_s": 30})
     codes = [Completion("import time; time.sleep(60)")] * 8
     tests = [[{"type": "stdin_stdout", "input": "", "output": ""}]] * 8
+    # The boxes are there before: what is closed while they start opens new ones.
+    assert reward([Completion("pass")], tests[:1])[0].value == 1.0
     scored: list[object] = []
     batch = threading.Thread(target=lambda: scored.extend(reward(codes, tests)))
     batch.start()
