@@ -37,6 +37,9 @@ BWRAP = (
     "bwrap --unshare-all --die-with-parent --clearenv --ro-bind /usr /usr --ro-bind /lib /lib "
     "--ro-bind-try /lib64 /lib64 --proc /proc --dev /dev --tmpfs /tmp"
 ).split()
+# The interpreter may stand anywhere; behind the empty /tmp, which may be where.
+for folder in sorted({sys.base_prefix, sys.prefix}):
+    BWRAP += ["--ro-bind", folder, folder]
 
 # Each prints "out" if it got through.
 ATTACKS = {
@@ -73,6 +76,8 @@ def run() -> list[Line]:
     if shutil.which("bwrap"):
         with _Reward() as ours:
             wrapped = _plain([*BWRAP, sys.executable, "-I", "-c"])
+            if not wrapped("print(1)", b"").startswith(b"1"):
+                raise RuntimeError("bwrap is installed and does not run Python")
             lines += _against("trivial program, to bubblewrap", wrapped, ours, TRIVIAL, STDIN, 20)
     return lines + _containment()
 
