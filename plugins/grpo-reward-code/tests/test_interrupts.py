@@ -51,7 +51,8 @@ def test_ctrl_c_ends_the_programs_and_begins_no_more(how):
 
 
 def test_close_from_another_thread_ends_a_batch():
-    reward = TestsPass(extract="whole", limits={"cpu_s": 30})
+    # Boxes of its own: those that other rewards of the process hold stay open.
+    reward = TestsPass(extract="whole", limits={"cpu_s": 30}, preload=("fractions",))
     codes = [Completion("import time; time.sleep(60)")] * 8
     tests = [[{"type": "stdin_stdout", "input": "", "output": ""}]] * 8
     # The boxes are there before: what is closed while they start opens new ones.
