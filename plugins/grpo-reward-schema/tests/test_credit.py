@@ -516,3 +516,18 @@ def test_wrong_discriminator_does_not_pay_however_the_choice_is_written(
 
     for wrong in ({"kind": "zzz"}, {"kind": "zzz", "p": 1}, {"kind": 1, "p": 1}, {"p": 1}):
         assert scored(wrong, schema).value <= right < 1.0
+
+
+def test_wrong_discriminator_hides_what_may_be_missing_from_the_choice_beside_it() -> None:
+    schema = {
+        "required": ["kind"],
+        "properties": {"kind": {"enum": ["x", "y"]}},
+        "if": {"properties": {"kind": {"const": "x"}}},
+        "then": {"required": ["p"]},
+        "anyOf": [{"required": ["q", "r"]}, {}],
+    }
+    compiled = Compiled(schema)
+
+    # Five leaves: two of kind, p, and two of the larger branch.
+    assert compiled.credit({"kind": "x"})[0] == pytest.approx(2 / 5)
+    assert compiled.credit({"kind": "w"})[0] == pytest.approx(1 / 5)
