@@ -320,7 +320,7 @@ def one_step(tmp_path_factory):
         '[rewards.even]\nuse = "rewards.py:even"\n'
         '[rewards.format]\nuse = "format/tags"\n'
         "[train]\nmax_steps = 1\nlogging_steps = 1\nper_device_train_batch_size = 8\n"
-        "gradient_accumulation_steps = 1\nmax_completion_length = 4\n"
+        "gradient_accumulation_steps = 1\nmax_completion_length = 4\nkl_guard = true\n"
         f'[run]\ndir = "{folder}/run"\n'
     )
     with one_thread():

@@ -35,6 +35,7 @@ LEVELS = {
     "reader": 2,
     "batch": 2,
     "schedules": 2,
+    "kl": 2,
     "graph": 2,
     "source": 2,
     "looking": 3,

@@ -64,6 +64,7 @@ class GRPOConfig(trl.GRPOConfig):  # type: ignore[misc]  # trl is untyped
         *args: TRL's fields in TRL's order, the first being `output_dir`.
         kl_coef: Weight of the KL divergence to the reference, at least 0; TRL's `beta`.
         clip_range: Clipping of the probability ratio around 1; TRL's `epsilon`.
+        kl_guard: Lower the learning rate and raise kl_coef, within bounds, where the KL runs away.
         **kwargs: TRL's fields by name.
 
     Raises:
@@ -77,6 +78,7 @@ class GRPOConfig(trl.GRPOConfig):  # type: ignore[misc]  # trl is untyped
         *args: Any,
         kl_coef: float | None = None,
         clip_range: float | None = None,
+        kl_guard: bool = False,
         **kwargs: Any,
     ) -> None:
         """Translates the names, fills the defaults and hands over to TRL."""
@@ -96,7 +98,7 @@ class GRPOConfig(trl.GRPOConfig):  # type: ignore[misc]  # trl is untyped
             if name not in given and value != _FIELDS[name].default
         }
         given = {**DEFAULTS, **given}
-        if wrong := value_problems(given):
+        if wrong := value_problems({**given, "kl_guard": kl_guard}):
             raise ConfigError(wrong, "GRPOConfig")
         if given.get("activation_checkpointing") is not None:
             given.setdefault("gradient_checkpointing", given["activation_checkpointing"])
@@ -105,6 +107,7 @@ class GRPOConfig(trl.GRPOConfig):  # type: ignore[misc]  # trl is untyped
         if wrong := batch_problems(given, int(os.environ.get("WORLD_SIZE", "1"))):
             raise ConfigError(wrong)
         super().__init__(**given)
+        self.kl_guard = kl_guard
 
     @property
     def kl_coef(self) -> float:
@@ -136,6 +139,8 @@ def train_problems(train: Mapping[str, Any]) -> list[Problem]:
         where = f"train.{name}"
         if name in _SET_ELSEWHERE:
             problems.append(Problem(where, f"is set by {_SET_ELSEWHERE[name]}; leave it out"))
+        elif name == "kl_guard":
+            problems += _type_problem(where, bool, value)
         elif name in ALIASES:
             problems += _type_problem(where, float, value)
             if ALIASES[name] in train and train[ALIASES[name]] != value:
@@ -171,6 +176,12 @@ def value_problems(given: Mapping[str, Any], where: str = "") -> list[Problem]:
         )
     if isinstance(epochs, int | float) and not epochs > 0 and not (steps or 0) > 0:
         problems.append(Problem(where + "num_train_epochs", f"expected above 0, got {epochs!r}"))
+    if not isinstance(guard := given.get("kl_guard", False), bool):
+        problems.append(Problem(where + "kl_guard", f"expected True or False, got {guard!r}"))
+    elif guard and not given.get("kl_coef", given.get("beta", DEFAULTS["beta"])):
+        problems.append(
+            Problem(where + "kl_guard", "expected a kl_coef above 0: without one there is no KL")
+        )
     return problems
 
 
@@ -244,7 +255,8 @@ _VALUES: dict[str, Check] = {
 def _unknown_field(name: str) -> Problem | None:
     if name in _FIELDS or name in ALIASES:
         return None
-    advice = f" {_RETIRED[name]}." if name in _RETIRED else near(name, [*_FIELDS, *ALIASES])
+    known = [*_FIELDS, *ALIASES, "kl_guard"]
+    advice = f" {_RETIRED[name]}." if name in _RETIRED else near(name, known)
     return Problem("", f"TRL's GRPOConfig has no field {name!r}.{advice}")
 
 

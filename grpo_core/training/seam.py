@@ -28,6 +28,7 @@ from grpo_core.scoring.trl_style import TRL_ARGUMENTS
 from grpo_core.sections import Mode, RecordSection
 from grpo_core.table import FloatArray
 from grpo_core.training.completions import CompletionBuilder
+from grpo_core.training.kl_watch import KlCallback
 from grpo_core.training.recording import Recorder
 from grpo_core.training.scored import ScoredBatch, Warnings
 from grpo_core.training.script_record import record_callback, record_section
@@ -343,7 +344,7 @@ def to_trl(
         args.reward_weights = weights
     _check_weights(args, composite)
     seam = Seam(composite, args)
-    callbacks: list[TrainerCallback] = [SeamCallback(seam)]
+    callbacks: list[TrainerCallback] = [SeamCallback(seam), KlCallback()]
     section = record_section(record)
     if section.completions != "off":
         callbacks.append(record_callback(composite, args, section, seam.set_recorder))

@@ -17,6 +17,7 @@ from transformers.trainer_utils import TrainOutput
 from grpo_core.batch import too_few_rows
 from grpo_core.composite import CompositeReward
 from grpo_core.errors import ConfigError, Problem, RewardError, RunDirError, listed, near
+from grpo_core.kl import KlGuard
 from grpo_core.record import RunDir
 from grpo_core.scoring.trl_style import TRL_ARGUMENTS
 from grpo_core.sections import Mode, RecordSection
@@ -32,6 +33,7 @@ from grpo_core.training.checkpoints import (
     written_whole,
 )
 from grpo_core.training.config import ALIASES, GRPOConfig
+from grpo_core.training.kl_watch import KlCallback
 from grpo_core.training.prompts import check_prompts
 from grpo_core.training.reference import same_as_saved, save_reference
 from grpo_core.training.resuming import FinishedError, Resumed, go_on
@@ -117,6 +119,9 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
         [seam] = [c.seam for c in rewards.callbacks if isinstance(c, SeamCallback)]
         seam.set_weights = self._set_weights
         seam.nested = nested_columns or {}
+        [kl] = [c for c in rewards.callbacks if isinstance(c, KlCallback)]
+        kl.trainer = self
+        kl.guard = KlGuard() if getattr(config, "kl_guard", False) else None
         original = None
         if _needs_reference(model, config, kwargs):
             tokenizer = _own_tokenizer(model) if tokenizer is None else tokenizer

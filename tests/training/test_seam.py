@@ -7,6 +7,7 @@ import math
 import pytest
 import torch
 import trl
+from short_runs import said
 from tiny_model import make_model, make_tokenizer
 from transformers import TrainerCallback
 
@@ -301,7 +302,7 @@ def test_seam_evaluation_uses_its_own_group_size(texts, small):
 def test_seam_conflicting_processes_are_refused(small, monkeypatch):
     args = trl.GRPOConfig(**small)
     rewards = to_trl(CompositeReward({"a": count_digits}), args)
-    [callback] = rewards.callbacks
+    callback = rewards.callbacks[0]
     assert isinstance(callback, TrainerCallback)
     monkeypatch.setattr(type(args), "world_size", property(lambda self: 2))
 
@@ -347,8 +348,7 @@ def test_seam_reward_without_any_value_is_said_once_with_the_reason(texts, small
     rewards = to_trl(CompositeReward({"silent": silent, "digits": count_digits}), args)
     train(args, texts, rewards.reward_funcs, rewards.callbacks)
 
-    said = [r.getMessage() for r in caplog.records if r.name == "grpo_core"]
-    assert said == [
+    assert said(caplog) == [
         "reward 'silent' gave no value for any of the 8 completions of a batch: no gold here"
     ]
 

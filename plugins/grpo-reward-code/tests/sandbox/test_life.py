@@ -58,6 +58,18 @@ def kill_workers(before):
                 os.kill(pid, signal.SIGKILL)
 
 
+def running_since(before):
+    """Waits until a program runs: the worker, and below it what it forked."""
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        started = set(children()) - before
+        with contextlib.suppress(OSError):
+            if any(is_worker(pid) and children(pid) for pid in started):
+                return started
+        time.sleep(0.02)
+    raise AssertionError("no program was started within 30 s")
+
+
 def folders(pid=None):
     """Scratch folders of a trainer; other tests run beside this one."""
     places = (Path(tempfile.gettempdir()), Path("/dev/shm"))
