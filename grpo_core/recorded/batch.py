@@ -19,6 +19,9 @@ Scale = Literal["group", "batch", "none"]
 class RecordedBatch:
     """B completions with all that was made of them; the G of a prompt are neighbours.
 
+    With several processes each records its own rows, as many as every other, so that a group may
+    be cut in two; those of rank 0, then rank 1, … are the whole generation, and `joined` makes it.
+
     Attributes:
         step: The step that is trained on them; of an evaluation the steps done before it.
         mode: "train" or "eval".
@@ -36,7 +39,8 @@ class RecordedBatch:
         weights: The weights in force, shape (N,).
         totals: Weighted sums, shape (B,); NaN where nothing was scored.
         advantages: Shape (B,); None where further reward functions took part in them.
-        size: Completions of the generation, of which these may be the first.
+        size: Completions of this rank in the generation, of which only some may be here.
+        world: Processes that have a file of the generation each.
     """
 
     step: int
@@ -56,10 +60,20 @@ class RecordedBatch:
     totals: FloatArray
     advantages: FloatArray | None
     size: int
+    world: int = 1
+
+    @property
+    def start(self) -> int:
+        """Place of the first row in the whole generation."""
+        return self.rank * self.size
 
     def first(self, n: int) -> RecordedBatch:
-        """The first n completions, and those that make the last group whole."""
+        """What is here of the generation's first n, and of those that make their last group whole.
+
+        Of a process whose rows lie behind them that is none.
+        """
         n = -(-n // self.group_size) * self.group_size
+        n = max(n - self.start, 0)
         if n >= len(self.completions):
             return self
         table = self.table

@@ -30,7 +30,7 @@ def to_table(batch: RecordedBatch, *, raw_text: bool) -> Any:
         raw_text: Keep the text with its special tokens, too.
     """
     made, n = batch.completions, len(batch.completions)
-    rows = np.arange(n)
+    rows = batch.start + np.arange(n)
     columns: dict[str, Any] = {
         "step": pa.array(np.full(n, batch.step, np.int32)),
         "mode": _words([batch.mode] * n),
@@ -71,7 +71,10 @@ def to_table(batch: RecordedBatch, *, raw_text: bool) -> Any:
 
 
 # What is the same for all rows of a file, beside the rewards.
-_SHARED = ("step", "mode", "part", "rank", "group_size", "scale", "aggregate", "max_steps", "size")
+_SHARED = (
+    *("step", "mode", "part", "rank", "world", "group_size"),
+    *("scale", "aggregate", "max_steps", "size"),
+)
 
 
 def from_table(table: Any) -> RecordedBatch:
@@ -97,11 +100,13 @@ def from_table(table: Any) -> RecordedBatch:
         seconds[:, k] = _floats(cells[f"{name}/seconds"])
         outcomes.append(_outcomes(cells, name))
     effective = np.empty((table.num_rows, len(counted)))
-    weights = np.empty(len(counted))
+    weights = np.full(len(counted), np.nan)  # stays where a process kept no row; rank 0 keeps some
     for i, k in enumerate(counted):
         effective[:, i] = _floats(cells[f"{names[k]}/effective"])
-        weights[i] = cells[f"{names[k]}/weight"][0].as_py()
+        if table.num_rows:
+            weights[i] = cells[f"{names[k]}/weight"][0].as_py()
     advantages = cells["advantage"]
+    about.setdefault("world", 1)  # from before there were several
     return RecordedBatch(
         **{key: about[key] for key in _SHARED},
         rewards=about["rewards"],

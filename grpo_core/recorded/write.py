@@ -13,7 +13,7 @@ import pyarrow.parquet
 from grpo_core.errors import RunDirError
 from grpo_core.recorded.batch import RecordedBatch
 from grpo_core.recorded.columns import to_table
-from grpo_core.recorded.names import PARTIAL, RecordName, files_of, set_aside
+from grpo_core.recorded.names import PARTIAL, RecordName, files_of, name_of, set_aside
 from grpo_core.sections import Mode, RecordSection
 
 
@@ -23,19 +23,22 @@ class CompletionRecord:
     Attributes:
         folder: Where its files lie; made with the first of them.
         rank: The number of the process.
+        world: How many processes record, each in files of its own.
     """
 
-    def __init__(self, folder: Path, section: RecordSection, rank: int = 0) -> None:
+    def __init__(self, folder: Path, section: RecordSection, rank: int = 0, world: int = 1) -> None:
         """Takes what is to be kept; writes nothing yet."""
         self.folder = folder
         self.rank = rank
+        self.world = world
         self._section = section
         self._parts: Counter[tuple[Mode, int]] = Counter()
 
     def begin(self, step: int) -> None:
         """Sets aside what was recorded of later steps, which will be generated again.
 
-        What a killed process left half written goes.
+        What a killed process left half written goes. The files of ranks that there were and are
+        no more are shared out among those that are.
 
         Args:
             step: Steps that are done.
@@ -43,11 +46,16 @@ class CompletionRecord:
         self._parts.clear()
         if not self.folder.is_dir():
             return
-        for path in self.folder.glob(f".*-r{self.rank}.parquet{PARTIAL}"):
-            path.unlink()
+        for path in self.folder.glob(f".*.parquet{PARTIAL}"):
+            name = name_of(path.with_name(path.name[1 : -len(PARTIAL)]))
+            if name is not None and self._is_mine(name):
+                path.unlink()
         for name, path in files_of(self.folder):
-            if name.rank == self.rank and name.step > step:
+            if self._is_mine(name) and name.step > step:
                 set_aside(path)
+
+    def _is_mine(self, name: RecordName) -> bool:
+        return name.rank % self.world == self.rank
 
     def next_part(self, mode: Mode, step: int) -> int:
         """Which generation of the step is next, from 1."""

@@ -67,7 +67,8 @@ def replay_run(request: Request, catalog: Callable[[Draft], Catalog]) -> dict[st
         DataError: There is no record, or it is broken.
         ConfigError: Something is wrong with the rewards.
     """
-    batches = _batches(request)
+    torn: list[str] = []
+    batches = _batches(request, torn)
     draft = _draft(request)
     composite = _composite(draft, catalog(draft))
     scale, aggregate = _combining(draft.train)
@@ -80,15 +81,17 @@ def replay_run(request: Request, catalog: Callable[[Draft], Catalog]) -> dict[st
         "run": str(request.run),
         "mode": request.mode,
         "scored_again": replay.reasons,
-        "notes": _notes(batches, bool(replay.reasons)),
+        "notes": [*_torn(torn), *_notes(batches, bool(replay.reasons))],
         **shown,
     }
 
 
-def _batches(request: Request) -> list[RecordedBatch]:
+def _batches(request: Request, torn: list[str]) -> list[RecordedBatch]:
     if not request.run.is_dir():
         raise DataError(f"there is no run directory {request.run}")
-    batches = list(read_record(request.run, request.mode))
+    batches = list(read_record(request.run, request.mode, torn))
+    if not batches and torn:
+        raise DataError(f"no generation of {request.run / COMPLETIONS} is whole: {torn[0]}")
     if not batches:
         raise DataError(
             f"{request.run / COMPLETIONS} holds no completions of {_NAMES[request.mode]}; a run "
@@ -158,6 +161,13 @@ def _combining(train: Mapping[str, Any]) -> tuple[Scale | None, Aggregate | None
     if problems:
         raise ConfigError(problems)
     return None if scale is None else _SCALES[scale], aggregate
+
+
+def _torn(torn: list[str]) -> list[str]:
+    if not torn:
+        return []
+    n = "1 generation was" if len(torn) == 1 else f"{len(torn):,} generations were"
+    return [f"{n} left out, not whole: {torn[0]}{'; …' if len(torn) > 1 else ''}"]
 
 
 def _notes(batches: list[RecordedBatch], scored: bool) -> list[str]:

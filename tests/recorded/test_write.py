@@ -36,8 +36,8 @@ def folder(tmp_path):
     return tmp_path / "completions"
 
 
-def record(folder, **section):
-    return CompletionRecord(folder, RecordSection(**section))
+def record(folder, rank=0, world=1, **section):
+    return CompletionRecord(folder, RecordSection(**section), rank, world)
 
 
 def names(folder):
@@ -102,17 +102,31 @@ def test_half_files_of_a_killed_process_go(folder):
     (folder / ".step-000002-r0.parquet.partial").write_bytes(b"PAR1")
     (folder / ".step-000002-r1.parquet.partial").write_bytes(b"PAR1")  # another rank's
 
-    record(folder).begin(1)
+    record(folder, world=2).begin(1)
 
     assert names(folder) == [".step-000002-r1.parquet.partial"]
 
 
 def test_file_of_another_rank_is_not_set_aside(folder):
-    CompletionRecord(folder, RecordSection(), rank=1).write(batch_of(2, rank=1))
+    record(folder, rank=1, world=2).write(batch_of(2, rank=1, world=2))
 
-    record(folder).begin(0)
+    record(folder, world=2).begin(0)
 
     assert names(folder) == ["step-000002-r1.parquet"]
+
+
+def test_files_of_ranks_that_are_no_more_are_set_aside(folder):
+    for rank in range(4):
+        record(folder, rank=rank, world=4).write(batch_of(2, rank=rank, world=4))
+
+    record(folder, rank=1, world=2).begin(1)
+
+    assert names(folder) == [
+        "step-000002-r0.parquet",
+        "step-000002-r2.parquet",
+        "superseded/step-000002-r1.parquet",
+        "superseded/step-000002-r3.parquet",
+    ]
 
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])

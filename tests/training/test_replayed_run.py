@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from pathlib import Path
@@ -9,12 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from docs_pages import ROOT, code, table_under
+from recorded_batches import batch_of
 from short_runs import ours, trained
 from test_run import fails, grpo, project  # noqa: F401
 
 from grpo_core import Completion, reward
 from grpo_core.errors import ConfigError
 from grpo_core.recorded.read import read_record
+from grpo_core.recorded.write import CompletionRecord
+from grpo_core.sections import RecordSection
 
 # Nothing is learnt, so runs with other weights sample the same completions.
 SAME = ["train.learning_rate=0.0", "train.kl_coef=0.0"]
@@ -177,6 +181,38 @@ def test_replay_of_a_script_whose_function_has_no_name_says_so(texts, small):
     assert "rewards.even.use" in str(result.exception)
 
 
+@pytest.fixture
+def two_ranks(tmp_path):
+    """Writes halves of steps, by step and rank; returns the arguments of a replay of them."""
+
+    def two_ranks(*places):
+        for step, rank in places:
+            half = dataclasses.replace(batch_of(step).first(2), size=2, rank=rank, world=2)
+            CompletionRecord(tmp_path / "completions", RecordSection()).write(half)
+        config = tmp_path / "rewards.toml"
+        config.write_text('[rewards.a]\nuse = "format/tags"\n')
+        return (str(tmp_path), "--config", str(config), "--score", "new")
+
+    return two_ranks
+
+
+def test_steps_that_lack_the_file_of_a_rank_are_left_out_and_counted(two_ranks):
+    _, shown = replay(*two_ranks((1, 0), (2, 0), (2, 1), (4, 1)))
+
+    assert (shown["completions"], shown["generations"], shown["groups"]) == (4, 1, 2)
+    assert shown["notes"][0] == (
+        "2 generations were left out, not whole: step-000001-r0.parquet: the file of rank 1 is "
+        "missing, of 2 ranks; …"
+    )
+
+
+def test_record_of_which_no_step_is_whole_is_an_error(two_ranks, capsys, monkeypatch):
+    code, error = fails(capsys, monkeypatch, "replay", *two_ranks((1, 0)))
+
+    assert code == 2
+    assert "is whole: step-000001-r0.parquet: the file of rank 1 is missing, of 2 ranks" in error
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -194,11 +230,6 @@ def test_replay_that_cannot_be_exits_2(project, capsys, monkeypatch, arguments, 
     folder = project / "runs/first/completions"
     folder.mkdir(parents=True)
     if "--config" in arguments:
-        from recorded_batches import batch_of
-
-        from grpo_core.recorded.write import CompletionRecord
-        from grpo_core.sections import RecordSection
-
         CompletionRecord(folder, RecordSection()).write(batch_of())
     code, error = fails(capsys, monkeypatch, "replay", *arguments)
 
