@@ -218,6 +218,25 @@ class CompositeReward:
             RewardError: A cell failed of a reward with `on_error = "raise"`, or three late calls
                 of a reward that is no shadow still run in threads.
         """
+        table = self.measured(completions, batch, group_size=group_size, mode=mode, only=only)
+        self.check_errors(table)
+        return table
+
+    def measured(
+        self,
+        completions: Sequence[Completion],
+        batch: TrlBatch | None = None,
+        *,
+        group_size: int | None = None,
+        mode: Mode | None = None,
+        only: Collection[str] | None = None,
+    ) -> ScoreTable:
+        """As `score`, without a look at what failed: `check_errors` does that, for a whole batch.
+
+        Raises:
+            ConfigError: A reward of group scope is there, and no groups are known.
+            RewardError: Three late calls of a reward that is no shadow still run in threads.
+        """
         given_up = self._given_up()
         groups = groups_of(completions, group_size)
         tasks = {}
@@ -236,15 +255,25 @@ class CompositeReward:
         columns = run_tasks(tasks, Batch(completions, groups, batch), self.batch_timeout_s)
         absent = Column([Outcome(None, "skipped", _OTHER_MODE)] * len(completions), [])
         made = [columns.get(name, absent) for name in self.names]
-        table = ScoreTable.from_columns(
+        return ScoreTable.from_columns(
             self.names,
             [c.outcomes for c in made],
             [c.seconds or [0.0] * len(completions) for c in made],
             len(completions),
             [c.n_cached for c in made],
         )
-        self._raise_where_asked(table)
-        return table
+
+    def sees_groups(self, mode: Mode) -> bool:
+        """Whether a reward that runs in the mode sees which completions are of one prompt."""
+        return any(
+            isinstance(e.runner, TaggedReward) and e.scope != "sample" and mode in e.section.modes
+            for e in self.entries
+        )
+
+    def reads(self, argument: str) -> bool:
+        """Whether an untagged function takes one of TRL's arguments."""
+        runners = [e.runner for e in self.entries if isinstance(e.runner, TrlFunction)]
+        return any(r.takes_all or argument in r.wanted for r in runners)
 
     def ran(self, mode: Mode) -> tuple[int, ...]:
         """Indices of the rewards that run in a mode."""
@@ -339,6 +368,19 @@ class CompositeReward:
                 + f"\nmore than max_failed = {self.max_failed:g} of a batch"
             )
 
+    def check_errors(self, table: ScoreTable) -> None:
+        """Stops where a reward failed that may not.
+
+        Raises:
+            RewardError: A cell failed of a reward with `on_error = "raise"` that is no shadow.
+        """
+        for k, entry in enumerate(self.entries):
+            rows = [i for i, o in enumerate(table.outcomes[k]) if o.status == "failed"]
+            if rows and entry.runner.policy.on_error == "raise" and not entry.section.shadow:
+                raise RewardError(
+                    told(entry.label, table.outcomes[k], rows) + '\nits on_error is "raise"'
+                )
+
     def describe(self) -> dict[str, Any]:
         """What the manifest keeps of each reward, by instance name."""
         return {e.name: e.described() for e in self.entries}
@@ -364,14 +406,6 @@ class CompositeReward:
             for name, n in shadows.items()
             if n >= MAX_ABANDONED
         }
-
-    def _raise_where_asked(self, table: ScoreTable) -> None:
-        for k, entry in enumerate(self.entries):
-            rows = [i for i, o in enumerate(table.outcomes[k]) if o.status == "failed"]
-            if rows and entry.runner.policy.on_error == "raise" and not entry.section.shadow:
-                raise RewardError(
-                    told(entry.label, table.outcomes[k], rows) + '\nits on_error is "raise"'
-                )
 
 
 def _levels_to_caller() -> int:

@@ -7,8 +7,8 @@
     ├── RewardError            a reward broke its contract while it ran
     ├── DataError              a data file or a row cannot be used
     ├── RunDirError            a run directory exists already or cannot be written
-    ├── MissingExtraError      an optional dependency is not installed
-    └── NotSupportedYetError   a part of the design that this version does not have
+    ├── RankError              another process of a training ended, hangs or failed
+    └── MissingExtraError      an optional dependency is not installed
 
 Texts have four parts: where, what was expected, what came, what to do.
 """
@@ -69,10 +69,6 @@ class ConfigError(GrpoError, ValueError):
         return type(self), (self.problems, self.source)
 
 
-class NotSupportedYetError(ConfigError):
-    """A setting of the design whose mechanism this version does not have."""
-
-
 class UnknownRewardError(GrpoError, LookupError):
     """No reward answers to the name."""
 
@@ -95,6 +91,10 @@ class DataError(GrpoError, ValueError):
 
 class RunDirError(GrpoError):
     """A run directory exists already or cannot be written."""
+
+
+class RankError(GrpoError):
+    """Another process of a training on several ended, hangs or failed; the text names its rank."""
 
 
 class MissingExtraError(GrpoError, ImportError):

@@ -52,6 +52,7 @@ LEVELS = {
     "record": 3,
     "new_reward": 3,
     "changes": 3,
+    "spread": 3,
     "scoring": 3,
     "preflight": 4,
     "new_run": 4,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -34,26 +36,37 @@ def train(
     run is not what it was, or the disk is full; 130 after Ctrl-C and 143 after SIGTERM, with a
     checkpoint of the last whole step.
     """
-    from grpo_core.errors import ConfigError, MissingExtraError, RewardError
+    from grpo_core.errors import ConfigError, GrpoError, MissingExtraError, RewardError
     from grpo_core.preflight import chosen_plugins
     from grpo_core.reader import read_draft
 
     try:
-        from grpo_core.training.interrupts import TerminatedError
+        from grpo_core.training.ranks import TerminatedError
         from grpo_core.training.run import quiet_libraries, train_run
     except MissingExtraError as exc:
         raise MissingExtraError("grpo train", exc.extra) from None
     if allow_changed and not resume:
         raise ConfigError("--allow-changed goes with --resume")
     quiet_libraries()
-    draft = read_draft(config, overrides or ())
-    catalog = chosen_plugins(draft, allow_plugin, block_plugin)
+    rank = os.environ.get("RANK", "0")  # set by torchrun and accelerate launch
+    write = typer.echo if rank == "0" else _silent
+    if rank != "0":
+        logging.getLogger("grpo_core").setLevel(logging.ERROR)
     try:
-        done = train_run(draft, catalog, typer.echo, resume=resume, allow_changed=allow_changed)
+        draft = read_draft(config, overrides or ())
+        catalog = chosen_plugins(draft, allow_plugin, block_plugin)
+        done = train_run(draft, catalog, write, resume=resume, allow_changed=allow_changed)
     except TerminatedError:
         raise typer.Exit(143) from None
-    except RewardError as exc:
-        typer.echo(f"error: {exc}", err=True)
-        raise typer.Exit(1) from None
-    typer.echo(f"model: {done.model}")
-    typer.echo(f"run:   {done.path}")
+    except GrpoError as exc:
+        if rank == "0":
+            raise
+        # What stops all is told in full by the first; its first line shows what does not.
+        typer.echo(f"rank {rank}: error: {str(exc).splitlines()[0]}", err=True)
+        raise typer.Exit(1 if isinstance(exc, RewardError) else 2) from None
+    write(f"model: {done.model}")
+    write(f"run:   {done.path}")
+
+
+def _silent(line: str) -> None:
+    """What all processes have to say is said by the first."""

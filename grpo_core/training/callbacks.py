@@ -14,6 +14,7 @@ from grpo_core.recorded.names import COMPLETIONS
 from grpo_core.recorded.write import CompletionRecord
 from grpo_core.sections import RecordSection
 from grpo_core.training.checkpoints import checkpoint_of, mark
+from grpo_core.training.ranks import Ranks
 from grpo_core.training.recording import Recorder
 
 
@@ -29,30 +30,38 @@ class RecordCallback(TrainerCallback):
         manifest: Callable[[], Mapping[str, Any]],
         section: RecordSection,
         set_recorder: Callable[[Recorder | None], None],
+        ranks: Ranks,
     ) -> None:
         """Takes what is asked once training starts.
 
         Args:
-            run_dir: Gives the run directory, of a run with so many steps done.
+            run_dir: Gives the run directory, of a run with so many steps done; asked by the first
+                process alone.
             manifest: Gives the manifest's content.
             section: What the record keeps.
             set_recorder: Gets the recorder.
+            ranks: The processes of the training.
         """
         self._run_dir = run_dir
         self._manifest = manifest
         self._section = section
         self._set_recorder = set_recorder
+        self._ranks = ranks
         self._run: RunDir | None = None
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Creates the run's files; of a run that goes on, sets aside what comes again."""
-        if not state.is_world_process_zero:
-            return
-        self._run = run = self._run_dir(state.global_step)
-        run.begin(state.global_step)
+        ranks = self._ranks
         manifest = self._manifest()
-        run.write_manifest(manifest, state.global_step)
-        record = CompletionRecord(run.path / COMPLETIONS, self._section, args.process_index)
+
+        def begin() -> RunDir:
+            run = self._run_dir(state.global_step)
+            run.begin(state.global_step)
+            run.write_manifest(manifest, state.global_step)
+            return run
+
+        self._run = run = ranks.first_does("run directory", begin)
+        record = CompletionRecord(run.path / COMPLETIONS, self._section, ranks.rank, ranks.world)
         record.begin(state.global_step)
         off = self._section.completions == "off"
         self._set_recorder(None if off else Recorder(record, manifest["rewards"]))
@@ -60,7 +69,7 @@ class RecordCallback(TrainerCallback):
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Notes in TRL's checkpoint which run it is of; in ours it stands from the start."""
         checkpoint = checkpoint_of(Path(args.output_dir), state.global_step)
-        if self._run is not None and checkpoint.is_dir():
+        if self._run is not None and self._ranks.first and checkpoint.is_dir():
             mark(checkpoint, self._run.path)
 
     def on_log(
@@ -72,7 +81,7 @@ class RecordCallback(TrainerCallback):
         **kwargs: Any,
     ) -> None:
         """Appends TRL's metrics, keys unchanged, and ours."""
-        if self._run is not None and logs:
+        if self._run is not None and self._ranks.first and logs:
             self._run.log_metrics(state.global_step, logs)
 
 

@@ -312,6 +312,8 @@ def _settle_on_cpu(given: dict[str, Any]) -> None:
         logger.warning("no accelerator: training on the CPU with %s off", ", ".join(settled))
         _said = True
     given.update(dict.fromkeys(settled, False))
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        given.setdefault("use_cpu", True)  # else accelerate takes each process for one alone
 
 
 def _name_checkpointing(given: dict[str, Any]) -> None:

@@ -4,28 +4,36 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from types import FrameType, TracebackType
 from typing import Any, Self
 
 from transformers import TrainerCallback
 
+from grpo_core.training.ranks import Ranks, TerminatedError
 
-class TerminatedError(KeyboardInterrupt):
-    """SIGTERM came: slurm, docker or a person ends the run. It takes the way of Ctrl-C."""
+# Within this a second signal is the launcher's, which passes on what the terminal has sent already.
+_PASSED_ON_S = 10.0
 
 
 class Interrupts(TrainerCallback):
     """Raises KeyboardInterrupt for Ctrl-C and `TerminatedError` for SIGTERM while it is entered.
 
-    Not while weights are updated: half of an update is no step that a checkpoint could hold.
+    Not while weights are updated: half of an update is no step that a checkpoint could hold. With
+    several processes only where all of them raise it, at the scores and at the end of a step.
     A second signal raises wherever it comes, even in the checkpoint of the first.
     """
 
-    def __init__(self) -> None:
-        """Handles nothing yet."""
+    def __init__(self, ranks: Ranks) -> None:
+        """Handles nothing yet.
+
+        Args:
+            ranks: The processes, which stop together.
+        """
+        self._ranks = ranks
         self._before: dict[int, Any] = {}
         self._updating = False
-        self._pending: KeyboardInterrupt | None = None
+        self._came: float | None = None
 
     def __enter__(self) -> Self:
         """Takes both signals, in the main thread; Python gives them to no other."""
@@ -51,13 +59,17 @@ class Interrupts(TrainerCallback):
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """The step is whole; what came meanwhile is raised."""
         self._updating = False
-        if self._pending is not None:
-            stop, self._pending = self._pending, None
-            raise stop
+        self._ranks.raise_stop()
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         stop = TerminatedError() if number == signal.SIGTERM else KeyboardInterrupt()
-        if self._updating and self._pending is None:
-            self._pending = stop
+        alone, now = self._ranks.alone, time.monotonic()
+        if self._came is not None:
+            if alone or now - self._came > _PASSED_ON_S:
+                raise stop
+            return
+        self._came = now
+        if self._updating if alone else not self._ranks.interruptible:
+            self._ranks.stop = stop
             return
         raise stop

@@ -11,6 +11,7 @@ import numpy as np
 from grpo_core.advantages import group_relative_advantages
 from grpo_core.recorded.batch import RecordedBatch, Scale
 from grpo_core.recorded.write import CompletionRecord
+from grpo_core.spread import rows_of
 from grpo_core.table import FloatArray
 from grpo_core.training.scored import ScoredBatch
 
@@ -35,7 +36,7 @@ class Recorder:
         scale: Scale,
         n_functions: int | None,
     ) -> None:
-        """Writes a batch.
+        """Writes those rows of a batch that this process holds.
 
         Args:
             batch: The batch.
@@ -54,13 +55,15 @@ class Recorder:
             advantages = group_relative_advantages(
                 handed, trainer_weights, batch.group_size, scale, batch.aggregate
             )
-        elif not self._said:
+        elif not self._said and self.record.rank == 0:
             self._said = True
             logger.warning(
                 "the trainer has %d reward functions beside these rewards: the record has no "
                 "advantages, since those values are not ours to know",
                 further,
             )
+        own = batch.whole.own
+        part = slice(own.start, own.stop)
         step = state.global_step + (batch.mode == "train")
         self.record.write(
             RecordedBatch(
@@ -74,12 +77,13 @@ class Recorder:
                 max_steps=state.max_steps if state.max_steps > 0 else None,
                 rewards=self._rewards,
                 counted=batch.composite.counted,
-                completions=batch.completions,
-                table=batch.table,
-                effective=batch.combined.effective,
+                completions=batch.whole.completions,
+                table=rows_of(batch.table, own),
+                effective=batch.combined.effective[part],
                 weights=np.asarray(batch.weights, dtype=np.float64),
-                totals=batch.combined.totals,
-                advantages=advantages,
-                size=len(batch.completions),
+                totals=batch.combined.totals[part],
+                advantages=None if advantages is None else advantages[part],
+                size=len(own),
+                world=self.record.world,
             )
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import warnings
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,14 +24,16 @@ from grpo_core.training.again import portable
 from grpo_core.training.callbacks import FinalEvaluation, ProgressLine
 from grpo_core.training.check import check_run, model_name
 from grpo_core.training.checkpoints import written_whole
-from grpo_core.training.interrupts import Interrupts, TerminatedError
+from grpo_core.training.interrupts import Interrupts
 from grpo_core.training.prepared import Prepared, run_path
+from grpo_core.training.ranks import Ranks, TerminatedError
 from grpo_core.training.resuming import (
     begin_from,
     go_on,
     run_to_resume,
     without_run,
 )
+from grpo_core.training.seam import ranks_for
 from grpo_core.training.trainer import GRPOTrainer
 
 
@@ -87,31 +90,52 @@ def train_run(
     for warning in report.warnings:
         write(f"warning: {warning}")
     config, composite, args = prepared.config, prepared.composite, prepared.args
-    if there is None:
-        run = RunDir(run_path(config))
-    else:
+    ranks = ranks_for(composite)
+
+    def open_run() -> RunDir:
+        if there is None:
+            return RunDir(run_path(config))
         manifest = {"rewards": composite.describe(), **prepared.fingerprints}
-        run = go_on(there, manifest, allow_changed=allow_changed)
+        return go_on(there, manifest, allow_changed=allow_changed)
+
+    run = ranks.first_does("run directory", open_run)
+    if there is not None:
         args.output_dir = str(run.path / "checkpoints")
     args.model_init_kwargs = {**(args.model_init_kwargs or {}), **_model_arguments(config.model)}
-    with run.locked():
-        checkpoint = None
-        if there is not None:
-            checkpoint = begin_from(run.path, Path(args.output_dir), write)
+    with ExitStack() as held:
+
+        def begin() -> Path | None:
+            held.enter_context(run.locked())
+            checkpoint = None
+            if there is not None:
+                checkpoint = begin_from(run.path, Path(args.output_dir), write)
+            run.write_config(portable(config))
+            return checkpoint
+
+        checkpoint = ranks.first_does("checkpoint to go on from", begin)
         if checkpoint is not None:
             args.eval_on_start = False  # before the first step of all, which was done
-        run.write_config(portable(config))
         trainer = _trainer(draft, prepared, tokenizer, run, write, new=there is None)
         if before is not None:
             before(trainer)
         _train(trainer, checkpoint, config, run, write, new=there is None)
-        model = run.path / "model"
-        partial = run.path / "model.partial"
-        with written_whole(partial):
-            trainer.save_model(str(partial))
+        model = _save(trainer, run, ranks)
+    return TrainedRun(run.path, model, trainer)
+
+
+def _save(trainer: GRPOTrainer, run: RunDir, ranks: Ranks) -> Path:
+    """Saves the model, which all processes hold a part of; it is there whole or not at all."""
+    model, partial = run.path / "model", run.path / "model.partial"
+    with written_whole(partial):
+        trainer.save_model(str(partial))
+
+    def rename() -> None:
         shutil.rmtree(model, ignore_errors=True)
         partial.replace(model)
-    return TrainedRun(run.path, model, trainer)
+
+    ranks.wait("saved model")
+    ranks.first_does("saved model", rename)
+    return model
 
 
 def _trainer(
@@ -160,7 +184,7 @@ def _train(
     new: bool,
 ) -> None:
     """Trains; a signal stops it with a checkpoint."""
-    interrupts = Interrupts()
+    interrupts = Interrupts(trainer.ranks)
     trainer.add_callback(interrupts)
     try:
         with interrupts:
@@ -186,6 +210,9 @@ def _stop(
     stopped = f"{what} after step {trainer.state.global_step}; run: {run.path}"
     if trainer.optimizer is None:  # it had not begun
         write(f"{stopped}; no checkpoint: no step had begun")
+        return
+    if not trainer.ranks.in_all(exc):  # a second signal, where the processes were apart
+        write(f"{stopped}; no checkpoint was saved")
         return
     write(f"{what}; saving a checkpoint, a second time ends at once")
     try:

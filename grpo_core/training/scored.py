@@ -10,12 +10,12 @@ import numpy as np
 
 from grpo_core.causes import cause_of_silence, no_signal
 from grpo_core.combination import Combined
-from grpo_core.completion import Completion
 from grpo_core.composite import CompositeReward
 from grpo_core.scoring.told import told
 from grpo_core.sections import Mode
 from grpo_core.table import FloatArray, ScoreTable
 from grpo_core.totals import Aggregate
+from grpo_core.training.whole import WholeBatch
 
 logger = logging.getLogger("grpo_core")
 
@@ -29,10 +29,9 @@ class ScoredBatch:
 
     Attributes:
         composite: The rewards.
-        completions: B completions.
+        whole: Its completions and what the rewards made of them, of all processes.
         mode: "train" or "eval".
         group_size: Completions per prompt (G).
-        table: What the rewards made of them.
         combined: What the trainer is handed.
         weights: Weights in force, shape (N,).
         aggregate: How the trainer combines rewards.
@@ -40,14 +39,18 @@ class ScoredBatch:
     """
 
     composite: CompositeReward
-    completions: Sequence[Completion]
+    whole: WholeBatch
     mode: Mode
     group_size: int
-    table: ScoreTable
     combined: Combined
     weights: FloatArray
     aggregate: Aggregate
     mask_truncated: bool
+
+    @property
+    def table(self) -> ScoreTable:
+        """What the rewards made of all B completions."""
+        return self.whole.table
 
     def metrics(self) -> dict[str, float]:
         """What is logged beside the trainer's own metrics, by name."""
@@ -73,7 +76,7 @@ class ScoredBatch:
             metrics |= _means(f"{prefix}/m", [o.metrics for o in table.outcomes[k] if o.metrics])
         if not np.isnan(combined.totals).all():
             metrics["grpo/total_mean"] = float(np.nanmean(combined.totals))
-        masked = [self.mask_truncated and c.truncated is True for c in self.completions]
+        masked = [self.mask_truncated and cut is True for cut in self.whole.truncated]
         metrics["grpo/no_signal"] = no_signal(
             combined.effective, self.weights, self.group_size, self.aggregate, masked
         )
@@ -89,8 +92,8 @@ class ScoredBatch:
             np.where([k in ran for k in composite.counted], self.weights, 0.0),
             self.group_size,
             closed=self.combined.closed,
-            truncated=[c.truncated for c in self.completions],
-            texts=[c.text for c in self.completions],
+            truncated=self.whole.truncated,
+            texts=self.whole.texts,
             gates=composite.gates,
             columns=composite.counted,
             inputs=composite.columns_read(),

@@ -15,6 +15,7 @@ from grpo_core.record import RunDir
 from grpo_core.sections import RecordSection
 from grpo_core.training.callbacks import RecordCallback
 from grpo_core.training.checkpoints import checkpoint_of, run_of
+from grpo_core.training.ranks import Ranks
 from grpo_core.training.recording import Recorder
 from grpo_core.training.resuming import go_on
 
@@ -24,6 +25,7 @@ def record_callback(
     args: trl.GRPOConfig,
     section: RecordSection,
     set_recorder: Callable[[Recorder | None], None],
+    ranks: Ranks,
 ) -> RecordCallback:
     """Records a training of a script; one that goes on does so in its checkpoint's run."""
 
@@ -41,7 +43,7 @@ def record_callback(
             return RunDir.numbered(folder, "run")
         return go_on(run, manifest(), allow_changed=True)  # TRL has begun; it is warned of
 
-    return RecordCallback(run_dir, manifest, section, set_recorder)
+    return RecordCallback(run_dir, manifest, section, set_recorder, ranks)
 
 
 def record_section(record: str | int | RecordSection) -> RecordSection:

@@ -20,7 +20,7 @@ import trl
 from transformers import TrainerCallback
 
 from grpo_core.composite import CompositeReward
-from grpo_core.errors import ConfigError, GrpoError, NotSupportedYetError, Problem
+from grpo_core.errors import ConfigError, GrpoError, Problem
 from grpo_core.recorded.batch import Scale
 from grpo_core.schedules import Schedule, problems
 from grpo_core.scoring.trl_batch import TrlBatch
@@ -29,9 +29,11 @@ from grpo_core.sections import Mode, RecordSection
 from grpo_core.table import FloatArray
 from grpo_core.training.completions import CompletionBuilder
 from grpo_core.training.kl_watch import KlCallback
+from grpo_core.training.ranks import GRACE_S, Ranks
 from grpo_core.training.recording import Recorder
 from grpo_core.training.scored import ScoredBatch, Warnings
 from grpo_core.training.script_record import record_callback, record_section
+from grpo_core.training.whole import Rows, WholeBatch, score_whole
 
 logger = logging.getLogger("grpo_core")
 
@@ -75,11 +77,13 @@ class Seam:
             trainer's stay as they are: then scheduled weights are multiplied into the values.
         nested: By mode, the columns that our loader stored as JSON text; rewards get what the
             data holds, as outside training. Other texts stay texts, also where they are JSON.
+        ranks: The processes of the training.
     """
 
     def __init__(self, composite: CompositeReward, args: trl.GRPOConfig) -> None:
         """Keeps the rewards and the settings that decide how they are combined."""
         self.composite = composite
+        self.ranks = ranks_for(composite)
         self.names = [composite.names[k] for k in composite.counted]
         self.aggregate = args.multi_objective_aggregation
         self._scale: Scale = args.scale_rewards
@@ -105,12 +109,12 @@ class Seam:
         """Learns what TRL does not tell reward functions.
 
         Raises:
-            NotSupportedYetError: There are several processes.
             ConfigError: The trainer weighs the rewards otherwise than the composite.
         """
-        if args.world_size > 1:
-            raise NotSupportedYetError(
-                f"training on {args.world_size} processes is not supported yet; start one"
+        if args.world_size != self.ranks.world:
+            raise ConfigError(
+                f"the trainer counts {args.world_size} processes and torch {self.ranks.world}; "
+                f"start them with torchrun or accelerate launch, on CPUs with use_cpu=True"
             )
         _check_weights(args, self.composite)
         self._check_schedules(args)
@@ -180,9 +184,59 @@ class Seam:
             )
         training = bool(host.model.training)
         group_size = host.group_size if training else host.group_size_eval
+        mode: Mode = "train" if training else "eval"
+
+        def make() -> Rows:
+            return self._rows(host.builder, prompts, completions, completion_ids, further, mode)
+
+        whole = score_whole(self.ranks, self.composite, make, len(completion_ids), group_size, mode)
+        with self.ranks.alike():
+            return self._handed(whole, group_size, mode, further.get("log_metric"))
+
+    def _handed(self, whole: WholeBatch, group_size: int, mode: Mode, log: Any) -> FloatArray:
+        """What the trainer is handed of a batch that was scored: the rows of this process."""
+        self.composite.check_errors(whole.table)
+        weights = self._weights()
+        combined = self.composite.combined(whole.table, group_size, self.aggregate, weights, mode)
+        values, theirs = combined.effective, weights
+        if self.set_weights is None and self._scheduled.any():
+            values = np.where(self._scheduled, values * weights, values)
+            theirs = np.where(self._scheduled, 1.0, weights)
+        scored = ScoredBatch(
+            self.composite,
+            whole,
+            mode,
+            group_size,
+            combined,
+            weights,
+            self.aggregate,
+            self._mask_truncated,
+        )
+        if self._recorder is not None:  # before a budget stops the run: it shows why
+            self._record(self._recorder, scored, values, theirs, _n_functions(log))
+        self.composite.check_budget(whole.table)
+        if self.set_weights is not None:
+            self.set_weights(weights)
+        metrics = scored.metrics()
+        if self.ranks.first:
+            self._warnings.tell(scored, metrics)
+        if log:  # the same in all processes, whose mean the trainer logs
+            for name, value in metrics.items():
+                log(name, value)
+        return values[whole.own.start : whole.own.stop]
+
+    def _rows(
+        self,
+        builder: CompletionBuilder,
+        prompts: Sequence[Any],
+        completions: Sequence[Any],
+        completion_ids: Sequence[Sequence[int]],
+        further: Mapping[str, Any],
+        mode: Mode,
+    ) -> Rows:
+        """What the trainer hands over, as rewards see it."""
         arguments = {k: further[k] for k in TRL_ARGUMENTS if k in further}
         columns = {k.removeprefix(RENAMED): v for k, v in further.items() if k not in TRL_ARGUMENTS}
-        mode: Mode = "train" if training else "eval"
         for name in self.nested.get(mode, ()):
             if name in columns:
                 columns[name] = [None if v is None else json.loads(v) for v in columns[name]]
@@ -190,43 +244,30 @@ class Seam:
             {"prompt": prompts[i], **{k: v[i] for k, v in columns.items()}}
             for i in range(len(completion_ids))
         ]
-        made = host.builder.build(prompts, completions, completion_ids, rows)
-        table = self.composite.score(
-            made,
+        return Rows(
+            builder.build(prompts, completions, completion_ids, rows),
             TrlBatch(prompts, completions, rows, {**arguments, "completion_ids": completion_ids}),
-            group_size=group_size,
-            mode=mode,
         )
-        weights = self._weights()
-        combined = self.composite.combined(table, group_size, self.aggregate, weights, mode)
-        values, theirs = combined.effective, weights
-        if self.set_weights is None and self._scheduled.any():
-            values = np.where(self._scheduled, values * weights, values)
-            theirs = np.where(self._scheduled, 1.0, weights)
-        scored = ScoredBatch(
-            self.composite,
-            made,
-            mode,
-            group_size,
-            table,
-            combined,
-            weights,
-            self.aggregate,
-            self._mask_truncated,
-        )
-        log = further.get("log_metric")
-        if self._recorder is not None:  # before a budget stops the run: it shows why
-            n_functions = _n_functions(log)
-            self._recorder.write(scored, self.state, values, theirs, self._scale, n_functions)
-        self.composite.check_budget(table)
-        if self.set_weights is not None:
-            self.set_weights(weights)
-        metrics = scored.metrics()
-        self._warnings.tell(scored, metrics)
-        if log:
-            for name, value in metrics.items():
-                log(name, value)
-        return values
+
+    def _record(
+        self,
+        recorder: Recorder,
+        scored: ScoredBatch,
+        values: FloatArray,
+        weights: FloatArray,
+        n_functions: int | None,
+    ) -> None:
+        """Writes the rows of this process; what keeps one from it stops all.
+
+        Raises:
+            RunDirError: The record of one of them cannot be written.
+        """
+        error: BaseException | None = None
+        try:
+            recorder.write(scored, self.state, values, weights, self._scale, n_functions)
+        except GrpoError as exc:
+            error = exc
+        self.ranks.exchange("record", None, error)
 
     def begin(self, state: Any) -> None:
         """Keeps the trainer's state; warns of schedules that do not fit the run.
@@ -240,7 +281,7 @@ class Seam:
                 found = problems(weight, state.max_steps, f"rewards.{name}.weight")
                 if found.problems:
                     raise ConfigError(found.problems)
-                for warning in found.warnings:
+                for warning in found.warnings if state.is_world_process_zero else ():
                     logger.warning("%s", warning)
 
     def _weights(self) -> FloatArray:
@@ -347,10 +388,15 @@ def to_trl(
     callbacks: list[TrainerCallback] = [SeamCallback(seam), KlCallback()]
     section = record_section(record)
     if section.completions != "off":
-        callbacks.append(record_callback(composite, args, section, seam.set_recorder))
+        callbacks.append(record_callback(composite, args, section, seam.set_recorder, seam.ranks))
     return TrlRewards(
         [_Column(seam, k, name) for k, name in enumerate(seam.names)], weights, callbacks
     )
+
+
+def ranks_for(composite: CompositeReward) -> Ranks:
+    """The processes of a training with these rewards; each waits as long as these may take."""
+    return Ranks(composite.batch_timeout_s + GRACE_S)
 
 
 def trainer_weights(composite: CompositeReward) -> list[float]:

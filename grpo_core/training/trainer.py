@@ -16,7 +16,15 @@ from transformers.trainer_utils import TrainOutput
 
 from grpo_core.batch import too_few_rows
 from grpo_core.composite import CompositeReward
-from grpo_core.errors import ConfigError, Problem, RewardError, RunDirError, listed, near
+from grpo_core.errors import (
+    ConfigError,
+    Problem,
+    RankError,
+    RewardError,
+    RunDirError,
+    listed,
+    near,
+)
 from grpo_core.kl import KlGuard
 from grpo_core.record import RunDir
 from grpo_core.scoring.trl_style import TRL_ARGUMENTS
@@ -72,6 +80,10 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
             generation, or a `RecordSection`.
         **kwargs: TRL's further arguments.
 
+    Attributes:
+        composite: The rewards.
+        ranks: The processes of the training.
+
     Raises:
         ConfigError: A reward, a weight or a column is wrong; all problems at once.
     """
@@ -117,6 +129,7 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
         self._manifest = dict(manifest or {})
         rewards = to_trl(self.composite, config)
         [seam] = [c.seam for c in rewards.callbacks if isinstance(c, SeamCallback)]
+        self.ranks = seam.ranks
         seam.set_weights = self._set_weights
         seam.nested = nested_columns or {}
         [kl] = [c for c in rewards.callbacks if isinstance(c, KlCallback)]
@@ -126,7 +139,10 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
         if _needs_reference(model, config, kwargs):
             tokenizer = _own_tokenizer(model) if tokenizer is None else tokenizer
             original = str(model.config._name_or_path)
-            save_reference(model, self.run_dir().path / "reference")
+            self._run = self.ranks.first_does("run directory", self.run_dir)
+            reference = self._run.path / "reference"
+            self.ranks.first_does("reference model", lambda: save_reference(model, reference))
+            model.config._name_or_path = str(reference)
         try:
             super().__init__(
                 model=model,
@@ -142,6 +158,7 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
                         self.manifest,
                         record_section(record),
                         seam.set_recorder,
+                        self.ranks,
                     ),
                     Resumed(),
                     *(callbacks or ()),
@@ -151,7 +168,7 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
         finally:
             if original is not None:
                 model.config._name_or_path = original
-        if in_force := getattr(config, "defaults_in_force", None):
+        if self.ranks.first and (in_force := getattr(config, "defaults_in_force", None)):
             ours = {theirs: alias for alias, theirs in ALIASES.items()}
             logger.warning(
                 "defaults that differ from TRL's: %s",
@@ -164,7 +181,7 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
         self.reward_weights[: len(ours)] = ours.to(self.reward_weights.device)
 
     def run_dir(self) -> RunDir:
-        """The run's directory, created when it is first needed."""
+        """The run's directory, created when it is first needed; by the first process."""
         if self._run is None:
             self._run = RunDir.numbered(self._output_dir, "run")
         return self._run
@@ -206,52 +223,74 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
         if resume_from_checkpoint is True:
             resume_from_checkpoint = str(last_whole(self._output_dir) or "") or True
         if self._run is None and isinstance(resume_from_checkpoint, str):
-            run = run_of(Path(resume_from_checkpoint))
-            if run is not None:
-                self._run = go_on(run, self.manifest(), allow_changed=allow_changed)
+            self._go_on(Path(resume_from_checkpoint), allow_changed=allow_changed)
         try:
             return super().train(resume_from_checkpoint, *args, **kwargs)
         except FinishedError:
-            logger.warning("all %d steps of the run were done before", self.state.global_step)
+            if self.ranks.first:
+                logger.warning("all %d steps of the run were done before", self.state.global_step)
             return TrainOutput(self.state.global_step, 0.0, {})
-        except RewardError as exc:
-            raise RewardError(self._stopped(exc)) from exc
+        except (RewardError, RankError) as exc:
+            raise type(exc)(self._stopped(exc)) from exc
         except Exception as exc:
-            if not isinstance(exc, RunDirError) and not is_full(exc):
+            if isinstance(exc, RunDirError) or is_full(exc):
+                raise RunDirError(self._stopped(exc)) from exc
+            lost = self.ranks.lost(exc)
+            if lost is None:
                 raise
-            raise RunDirError(self._stopped(exc)) from exc
+            raise RankError(self._stopped(lost)) from exc
+
+    def _go_on(self, checkpoint: Path, *, allow_changed: bool) -> None:
+        """Goes on in the directory of the checkpoint's run, if that is known."""
+        run = run_of(checkpoint)
+        if run is None:
+            return
+        self._run = self.ranks.first_does(
+            "run directory", lambda: go_on(run, self.manifest(), allow_changed=allow_changed)
+        )
 
     def _stopped(self, exc: Exception) -> str:
         """Saves a checkpoint; returns what stopped the training, and how to go on."""
         text = f"{exc}\ntraining stopped after step {self.state.global_step}; "
+        if not self.ranks.in_all(exc):  # the others are elsewhere, and all save together
+            return f"{text}no checkpoint could be saved; {self._last_whole()}"
         try:
             return f"{text}checkpoint: {self.save_stopped()}"
         except Exception as failed:
-            whole = last_whole(self._output_dir, self.run_dir().path)
-            last = "there is no earlier one" if whole is None else f"the last whole one is {whole}"
-            return f"{text}no checkpoint could be saved ({failed}); {last}"
+            return f"{text}no checkpoint could be saved ({failed}); {self._last_whole()}"
+
+    def _last_whole(self) -> str:
+        run = None if self._run is None else self._run.path
+        whole = last_whole(self._output_dir, run)
+        return "there is no earlier one" if whole is None else f"the last whole one is {whole}"
 
     def save_stopped(self) -> Path:
         """Saves a checkpoint of the last whole step, if there is none; returns its folder."""
-        run, step = self.run_dir().path, self.state.global_step
-        folder = self._output_dir
-        there = checkpoint_of(folder, step)
-        if there.exists():
-            if steps_of(there) and run_of(there) == run.resolve():
-                return there
-            folder = run  # another run of the script has left a checkpoint of the same step
-        self.args.output_dir = str(folder)
-        try:
-            self._save_checkpoint(self.model, trial=None)
-        finally:
-            self.args.output_dir = str(self._output_dir)
-        return checkpoint_of(folder, step)
+        step = self.state.global_step
+        folder, is_there = self.ranks.first_does("checkpoint's folder", self._where_to_stop)
+        if not is_there:
+            self.args.output_dir = folder
+            try:
+                self._save_checkpoint(self.model, trial=None)
+            finally:
+                self.args.output_dir = str(self._output_dir)
+        return checkpoint_of(Path(folder), step)
+
+    def _where_to_stop(self) -> tuple[str, bool]:
+        """The folder for the checkpoint of the last whole step, and whether it is there."""
+        run = self.run_dir().path
+        there = checkpoint_of(self._output_dir, self.state.global_step)
+        if not there.exists():
+            return str(self._output_dir), False
+        if steps_of(there) and run_of(there) == run.resolve():
+            return str(self._output_dir), True
+        return str(run), False  # another run of the script has left a checkpoint of the same step
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         """As TRL does; the checkpoint is there whole or not at all, and names its run."""
         folder = checkpoint_of(Path(self.args.output_dir), self.state.global_step)
         with written_whole(folder):
-            if self.args.should_save:
+            if self.ranks.first:
                 begin(folder, self.run_dir().path)
             super()._save_checkpoint(model, trial)
 

@@ -9,7 +9,8 @@ from types import SimpleNamespace
 import pytest
 from test_run import project  # noqa: F401
 
-from grpo_core.training.interrupts import Interrupts, TerminatedError
+from grpo_core.training.interrupts import Interrupts
+from grpo_core.training.ranks import Ranks, TerminatedError
 
 
 def signals(*numbers: int) -> str:
@@ -55,7 +56,7 @@ def test_train_signal_saves_the_last_whole_step(project, number, word, code):  #
 
 
 def test_signal_in_an_update_waits_for_its_end():
-    interrupts = Interrupts()
+    interrupts = Interrupts(Ranks(1.0))
     with interrupts:
         interrupts.on_pre_optimizer_step(None, None, None)
         os.kill(os.getpid(), signal.SIGTERM)
@@ -64,7 +65,7 @@ def test_signal_in_an_update_waits_for_its_end():
 
 
 def test_second_signal_in_an_update_ends_at_once():
-    interrupts = Interrupts()
+    interrupts = Interrupts(Ranks(1.0))
     with interrupts:
         interrupts.on_pre_optimizer_step(None, None, None)
         os.kill(os.getpid(), signal.SIGINT)
@@ -74,6 +75,6 @@ def test_second_signal_in_an_update_ends_at_once():
 
 def test_signals_are_given_back():
     before = signal.getsignal(signal.SIGTERM)
-    with Interrupts():
+    with Interrupts(Ranks(1.0)):
         assert signal.getsignal(signal.SIGTERM) != before
     assert signal.getsignal(signal.SIGTERM) == before

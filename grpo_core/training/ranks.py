@@ -1,0 +1,262 @@
+"""`Ranks`: the processes of a training, and the few things that they tell each other.
+
+Each exchange is one that all processes come to, whatever happened in them: an error in one of them
+travels with it and is raised in all. So none waits for another that has left.
+"""
+
+from __future__ import annotations
+
+import pickle
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any, NamedTuple, TypeVar
+
+import torch
+import torch.distributed as dist
+
+from grpo_core.errors import ConfigError, GrpoError, RankError, RewardError, RunDirError
+
+T = TypeVar("T")
+
+# Beyond what rewards may take: what else lies between two exchanges.
+GRACE_S = 60.0
+# How long the others are asked for once a library's own exchange has failed.
+_PROBE_S = 5.0
+
+_BEHIND = re.compile(r"Ranks? ([\d, ]+) failed to pass")
+_OF_LIBRARIES = re.compile(r"gloo|nccl|connection (closed|reset)|collective|process ?group", re.I)
+
+
+class TerminatedError(KeyboardInterrupt):
+    """SIGTERM came: slurm, docker or a person ends the run. It takes the way of Ctrl-C."""
+
+
+# What is raised in all processes as what it is; anything else as a `RankError`.
+_KINDS: dict[str, type[BaseException]] = {
+    kind.__name__: kind
+    for kind in (TerminatedError, KeyboardInterrupt, ConfigError, RewardError, RunDirError)
+}
+
+
+class _Told(NamedTuple):
+    """What one process says at an exchange.
+
+    Attributes:
+        what: Which exchange it takes it for.
+        kind: Class of the error that it has; "" without one.
+        text: The error's.
+        data: Pickled, what it hands over.
+    """
+
+    what: str
+    kind: str
+    text: str
+    data: bytes
+
+
+class Ranks:
+    """The processes of a training; one of it in each.
+
+    Attributes:
+        rank: Number of this process, from 0.
+        world: How many there are.
+        stop: A signal that came to this process and is not raised yet.
+        interruptible: Whether a signal may raise where it comes, since the next exchange takes it
+            to the other processes.
+    """
+
+    def __init__(self, timeout_s: float) -> None:
+        """Joins the processes of this training; all of them do so, in the same order.
+
+        Args:
+            timeout_s: How long one waits for another at most, in seconds.
+        """
+        distributed = dist.is_available() and dist.is_initialized()
+        self.rank = dist.get_rank() if distributed else 0
+        self.world = dist.get_world_size() if distributed else 1
+        self.stop: KeyboardInterrupt | None = None
+        self.interruptible = False
+        self._timeout = timedelta(seconds=timeout_s)
+        self._raised: BaseException | None = None
+        self._group: Any = None
+        if not self.alone:
+            # Of its own, on CPUs: texts have no business on a GPU, and only gloo names who is
+            # missing.
+            self._group = dist.new_group(backend="gloo", timeout=self._timeout)
+
+    @property
+    def alone(self) -> bool:
+        """Whether there are no others."""
+        return self.world == 1
+
+    @property
+    def first(self) -> bool:
+        """Whether this process speaks for all."""
+        return self.rank == 0
+
+    def exchange(self, what: str, mine: T, error: BaseException | None = None) -> list[T]:
+        """Hands something to all processes, and gets what they hand over, by rank.
+
+        Args:
+            what: What is exchanged, for messages.
+            mine: What this process hands over; can be pickled.
+            error: What went wrong in it instead.
+
+        Raises:
+            RankError: A process ended, does not come within the time, or failed in a way that is
+                not ours.
+            GrpoError: What went wrong in one of them; the same in all.
+            KeyboardInterrupt: One of them was interrupted; in all.
+        """
+        if self.alone:
+            if error is not None:
+                raise error
+            return [mine]
+        data = b""
+        if error is None:
+            try:
+                data = pickle.dumps(mine)
+            except Exception as exc:  # an object of the data set's or of a reward's
+                error = ConfigError(f"the {what} cannot be sent to other processes: {exc}")
+        kind = "" if error is None else _kind(error)
+        text = "" if error is None else _text(error, kind)
+        told: list[Any] = [None] * self.world
+        self._meet(what)
+        try:
+            dist.all_gather_object(told, _Told(what, kind, text, data), group=self._group)
+        except RuntimeError as exc:
+            raise self._lost(what, exc) from exc
+        places = {one.what for one in told}
+        if len(places) > 1:
+            raise RankError(f"the processes are at different places: {', '.join(sorted(places))}")
+        self._raise(told, error)
+        return [pickle.loads(one.data) for one in told]
+
+    def first_does(self, what: str, do: Callable[[], T]) -> T:
+        """Lets the first process do something; all get what it gave, or its error.
+
+        Args:
+            what: What it gives, for messages.
+            do: Does it; what it returns can be pickled.
+        """
+        if self.alone:
+            return do()
+        made: Any = None
+        error: BaseException | None = None
+        if self.first:
+            try:
+                made = do()
+            except Exception as exc:
+                error = exc
+        given: list[T] = self.exchange(what, made, error)
+        return given[0]
+
+    def wait(self, what: str) -> None:
+        """Waits until all processes are here."""
+        self.exchange(what, None)
+
+    def raise_stop(self) -> None:
+        """Raises in all processes a signal that came to any of them.
+
+        Raises:
+            KeyboardInterrupt: One came.
+        """
+        if self.alone:
+            if self.stop is not None:
+                stop, self.stop = self.stop, None
+                raise stop
+            return
+        kinds: list[type[KeyboardInterrupt]] = [KeyboardInterrupt, TerminatedError]
+        mine = 0 if self.stop is None else 1 + kinds.index(type(self.stop))
+        worst = torch.tensor([mine])
+        self._meet("end of the step")
+        try:
+            dist.all_reduce(worst, dist.ReduceOp.MAX, group=self._group)
+        except RuntimeError as exc:
+            raise self._lost("end of the step", exc) from exc
+        if worst:
+            self.stop = None
+            self._raised = kinds[int(worst) - 1]()
+            raise self._raised
+
+    @contextmanager
+    def raising_stops(self) -> Iterator[None]:
+        """Lets a signal raise at once in here, or one that came before: an exchange follows."""
+        self.interruptible = True
+        try:
+            if self.stop is not None:
+                raise self.stop
+            yield
+        finally:
+            self.interruptible = False
+
+    @contextmanager
+    def alike(self) -> Iterator[None]:
+        """What goes wrong in here does so in all processes, since all compute the same."""
+        try:
+            yield
+        except GrpoError as exc:
+            self._raised = exc
+            raise
+
+    def in_all(self, error: BaseException) -> bool:
+        """Whether an error was raised in all processes at once, so that they may go on together."""
+        return self.alone or error is self._raised
+
+    def lost(self, error: BaseException) -> RankError | None:
+        """What stands behind an error of a library's own exchange; None if it is no such error."""
+        if self.alone or not isinstance(error, RuntimeError):
+            return None
+        if not _OF_LIBRARIES.search(str(error)):
+            return None
+        try:
+            dist.monitored_barrier(self._group, timedelta(seconds=_PROBE_S), wait_all_ranks=True)
+        except RuntimeError as exc:
+            return self._lost("training step", exc)
+        return None
+
+    def _meet(self, what: str) -> None:
+        """Waits until all processes come; only this way of torch's tells which one does not."""
+        try:
+            dist.monitored_barrier(self._group, self._timeout, wait_all_ranks=True)
+        except RuntimeError as exc:
+            raise self._lost(what, exc) from exc
+
+    def _lost(self, what: str, exc: RuntimeError) -> RankError:
+        found = _BEHIND.search(str(exc))
+        who = "rank 0, or one that it waits for," if found is None else f"rank {found[1].strip()}"
+        reason = str(exc).strip().splitlines()[0]
+        return RankError(
+            f"{who} ended or hangs: it did not come to the exchange of the {what} within "
+            f"{self._timeout.total_seconds():g} s ({reason}); its own output says more. A reward "
+            f"that needs longer needs a longer batch_timeout_s"
+        )
+
+    def _raise(self, told: Sequence[_Told], own: BaseException | None) -> None:
+        """Raises what went wrong in any of the processes, the same in all of them."""
+        wrong = {rank: one for rank, one in enumerate(told) if one.kind}
+        if not wrong:
+            return
+        order = [*_KINDS, RankError.__name__]
+        kind = min((one.kind for one in wrong.values()), key=order.index)
+        texts = {one.text for one in wrong.values()}
+        if len(texts) == 1 and len(wrong) == self.world:
+            text = texts.pop()  # a config that is wrong for all
+        else:
+            text = "\n".join(f"rank {rank}: {one.text}" for rank, one in wrong.items())
+        self.stop = None
+        self._raised = _KINDS.get(kind, RankError)(text)
+        raise self._raised from own
+
+
+def _kind(error: BaseException) -> str:
+    """The name of the kind that an error is raised as."""
+    return next((name for name, kind in _KINDS.items() if isinstance(error, kind)), "RankError")
+
+
+def _text(error: BaseException, kind: str) -> str:
+    if kind != RankError.__name__ or isinstance(error, RankError):
+        return str(error)
+    return f"{type(error).__name__}: {error}"
