@@ -101,6 +101,14 @@ def begin_from(run: Path, folder: Path, write: Callable[[str], None]) -> Path | 
     return checkpoint
 
 
+def _sampler(loader: Any) -> Any:
+    """What draws the order of the prompts; with several processes it lies below each one's share."""
+    found = get_sampler(loader)
+    if found is None:
+        found = getattr(getattr(loader.batch_sampler, "batch_sampler", None), "sampler", None)
+    return found
+
+
 class FinishedError(Exception):
     """All steps of a run are done; only its model may be missing."""
 
@@ -125,7 +133,7 @@ class Resumed(TrainerCallback):
         if done >= state.max_steps:
             raise FinishedError
         loader = kwargs.get("train_dataloader")
-        sampler: Any = None if loader is None else get_sampler(loader)
+        sampler: Any = None if loader is None else _sampler(loader)
         generator = getattr(sampler, "generator", None)
         if loader is not None and generator is not None:
             steps_per_epoch = max(math.ceil(len(loader) / args.gradient_accumulation_steps), 1)
