@@ -1,4 +1,4 @@
-"""`python -m grpo_core.cli`: the command `grpo`, for launchers that start modules, such as torchrun."""
+"""`python -m grpo_core.cli`: the command `grpo`, for launchers of modules such as torchrun."""
 
 from __future__ import annotations
 

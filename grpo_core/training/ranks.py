@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
@@ -78,13 +79,13 @@ class Ranks:
         self.world = dist.get_world_size() if distributed else 1
         self.stop: KeyboardInterrupt | None = None
         self.interruptible = False
-        self._timeout = timedelta(seconds=timeout_s)
+        self._timeout_s = timeout_s
         self._raised: BaseException | None = None
         self._group: Any = None
         if not self.alone:
             # Of its own, on CPUs: texts have no business on a GPU, and only gloo names who is
             # missing.
-            self._group = dist.new_group(backend="gloo", timeout=self._timeout)
+            self._group = dist.new_group(backend="gloo", timeout=timedelta(seconds=timeout_s))
 
     @property
     def alone(self) -> bool:
@@ -119,15 +120,14 @@ class Ranks:
             try:
                 data = pickle.dumps(mine)
             except Exception as exc:  # an object of the data set's or of a reward's
-                error = ConfigError(f"the {what} cannot be sent to other processes: {exc}")
+                error = ConfigError(
+                    f"what is said at the {what} cannot be sent to other processes: {exc}"
+                )
         kind = "" if error is None else _kind(error)
         text = "" if error is None else _text(error, kind)
         told: list[Any] = [None] * self.world
-        self._meet(what)
-        try:
+        with self._together(what):
             dist.all_gather_object(told, _Told(what, kind, text, data), group=self._group)
-        except RuntimeError as exc:
-            raise self._lost(what, exc) from exc
         places = {one.what for one in told}
         if len(places) > 1:
             raise RankError(f"the processes are at different places: {', '.join(sorted(places))}")
@@ -171,11 +171,8 @@ class Ranks:
         kinds: list[type[KeyboardInterrupt]] = [KeyboardInterrupt, TerminatedError]
         mine = 0 if self.stop is None else 1 + kinds.index(type(self.stop))
         worst = torch.tensor([mine])
-        self._meet("end of the step")
-        try:
+        with self._together("end of the step"):
             dist.all_reduce(worst, dist.ReduceOp.MAX, group=self._group)
-        except RuntimeError as exc:
-            raise self._lost("end of the step", exc) from exc
         if worst:
             self.stop = None
             self._raised = kinds[int(worst) - 1]()
@@ -212,27 +209,39 @@ class Ranks:
         if not _OF_LIBRARIES.search(str(error)):
             return None
         try:
-            dist.monitored_barrier(self._group, timedelta(seconds=_PROBE_S), wait_all_ranks=True)
-        except RuntimeError as exc:
-            return self._lost("training step", exc)
-        return None
+            with self._together("training step", _PROBE_S):
+                return None
+        except RankError as exc:
+            return exc
 
-    def _meet(self, what: str) -> None:
-        """Waits until all processes come; only this way of torch's tells which one does not."""
+    @contextmanager
+    def _together(self, what: str, timeout_s: float | None = None) -> Iterator[None]:
+        """Waits until all processes come to a place, for what they do there.
+
+        Raises:
+            RankError: One does not.
+        """
+        timeout_s = self._timeout_s if timeout_s is None else timeout_s
+        start = time.monotonic()
         try:
-            dist.monitored_barrier(self._group, self._timeout, wait_all_ranks=True)
+            # Of torch's ways to wait the only one that tells who does not come.
+            dist.monitored_barrier(self._group, timedelta(seconds=timeout_s), wait_all_ranks=True)
+            yield
         except RuntimeError as exc:
-            raise self._lost(what, exc) from exc
-
-    def _lost(self, what: str, exc: RuntimeError) -> RankError:
-        found = _BEHIND.search(str(exc))
-        who = "rank 0, or one that it waits for," if found is None else f"rank {found[1].strip()}"
-        reason = str(exc).strip().splitlines()[0]
-        return RankError(
-            f"{who} ended or hangs: it did not come to the exchange of the {what} within "
-            f"{self._timeout.total_seconds():g} s ({reason}); its own output says more. A reward "
-            f"that needs longer needs a longer batch_timeout_s"
-        )
+            found = _BEHIND.search(str(exc))
+            if found is not None:
+                who = f"rank {found[1].strip()}"
+            elif self.first:
+                who = "rank 1" if self.world == 2 else "another process"
+            else:
+                who = "rank 0, or one that it waits for,"
+            text = f"{who} has ended"  # the connection is closed at once
+            if time.monotonic() - start > timeout_s / 2:
+                text = (
+                    f"{who} did not come to the {what} within {timeout_s:g} s; if a reward needs "
+                    f"longer, raise batch_timeout_s"
+                )
+            raise RankError(f"{text}. Its own output says more") from exc
 
     def _raise(self, told: Sequence[_Told], own: BaseException | None) -> None:
         """Raises what went wrong in any of the processes, the same in all of them."""

@@ -102,7 +102,7 @@ def begin_from(run: Path, folder: Path, write: Callable[[str], None]) -> Path | 
 
 
 def _sampler(loader: Any) -> Any:
-    """What draws the order of the prompts; with several processes it lies below each one's share."""
+    """What draws the order of the prompts; of several processes it lies below the share of each."""
     found = get_sampler(loader)
     if found is None:
         found = getattr(getattr(loader.batch_sampler, "batch_sampler", None), "sampler", None)

@@ -137,7 +137,11 @@ def score_whole(
             truncated = [c.truncated for c in own.completions]
             scores = _Scores(table, truncated, texts, logged)
     # One without scores has an error, which is raised in all.
-    parts = [part for part in ranks.exchange("scores", scores, attempt.error) if part is not None]
+    parts = [
+        part
+        for part in ranks.exchange("exchange of scores", scores, attempt.error)
+        if part is not None
+    ]
     counts = [len(part.truncated) for part in parts]
     if len(set(counts)) > 1:
         raise ConfigError(f"the processes hold {counts} completions of a batch, expected as many")
@@ -175,7 +179,7 @@ def _whole_groups(
     trl = own.trl
     ids = trl.arguments.get("completion_ids")
     sent = (own.completions, trl.prompts, trl.completions, trl.rows, ids)
-    parts = ranks.exchange("rows of groups", sent, error)
+    parts = ranks.exchange("exchange of rows", sent, error)
     mine = spread.whole_groups_of(ranks.rank)
 
     def of_groups(columns: Sequence[Sequence[Any]]) -> list[Any]:

@@ -306,7 +306,9 @@ def test_seam_conflicting_processes_are_refused(small, monkeypatch):
     assert isinstance(callback, TrainerCallback)
     monkeypatch.setattr(type(args), "world_size", property(lambda self: 2))
 
-    with pytest.raises(ConfigError, match="counts 2 processes and torch 1; start them with torchrun"):
+    with pytest.raises(
+        ConfigError, match="counts 2 processes and torch 1; start them with torchrun"
+    ):
         callback.on_init_end(
             args, None, None, model=make_model(), processing_class=make_tokenizer()
         )
