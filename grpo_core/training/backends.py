@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -73,7 +74,9 @@ def backend_problems(train: Mapping[str, Any], folder: Path, processes: int = 1)
         except _FileError as exc:
             problems.append(Problem(f"train.{name}", str(exc)))
     problems += _missing_packages(train)
-    problems += _fsdp_problems(train, tables.get("fsdp_config"), processes)
+    if processes == 1:
+        problems += _alone(train)
+    problems += _fsdp_problems(train, tables.get("fsdp_config"))
     problems += _zero_problems(tables.get("deepspeed"))
     problems += _vllm_problems(train, processes)
     return problems
@@ -112,13 +115,20 @@ def _missing_packages(train: Mapping[str, Any]) -> Iterator[Problem]:
             yield Problem(f"train.{name}", text)
 
 
-def _fsdp_problems(train: Mapping[str, Any], config: Any, processes: int) -> Iterator[Problem]:
-    if train.get("fsdp") and processes == 1:
-        text = (
-            "needs several processes: torchrun --nproc_per_node N --no-python grpo train …; "
-            "grpo check --processes N checks what such a run needs"
-        )
-        yield Problem("train.fsdp", text)
+def _alone(train: Mapping[str, Any]) -> Iterator[Problem]:
+    """What cannot be trained in one process."""
+    how = (
+        "torchrun --nproc_per_node N --no-python grpo train …; grpo check --processes N checks "
+        "what such a run needs"
+    )
+    if train.get("fsdp"):
+        yield Problem("train.fsdp", f"needs several processes: {how}")
+    # Without a launcher DeepSpeed asks MPI where it is.
+    if train.get("deepspeed") and "LOCAL_RANK" not in os.environ:
+        yield Problem("train.deepspeed", f"needs a launcher: {how}")
+
+
+def _fsdp_problems(train: Mapping[str, Any], config: Any) -> Iterator[Problem]:
     if train.get("fsdp") and train.get("deepspeed"):
         yield Problem("train.fsdp", "FSDP and DeepSpeed do the same in two ways; give one of them")
     if config is not None and "fsdp" not in train:

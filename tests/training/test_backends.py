@@ -123,6 +123,18 @@ def test_fsdp_in_one_process_is_a_problem(tmp_path):
     assert said({"fsdp": False}, tmp_path, processes=1) == []
 
 
+def test_deepspeed_without_a_launcher_is_a_problem(tmp_path, monkeypatch):
+    monkeypatch.delenv("LOCAL_RANK", raising=False)
+    train = {"deepspeed": {"zero_optimization": {"stage": 2}}}
+
+    (found,) = said(train, tmp_path, processes=1)
+
+    assert found.startswith("train.deepspeed: needs a launcher: torchrun --nproc_per_node N")
+    assert said(train, tmp_path, processes=2) == []
+    monkeypatch.setenv("LOCAL_RANK", "0")
+    assert said(train, tmp_path, processes=1) == []
+
+
 def test_fsdp_beside_deepspeed_is_a_problem(tmp_path):
     assert said({"fsdp": True, "deepspeed": {"zero_optimization": {}}}, tmp_path) == [
         "train.fsdp: FSDP and DeepSpeed do the same in two ways; give one of them"
