@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Collection, Mapping
 from typing import Any
 
 from grpo_core.errors import Problem, counted
+
+
+def launched_processes() -> int:
+    """How many processes torchrun or accelerate has started for this run; 1 without either."""
+    given = os.environ.get("WORLD_SIZE", "")
+    return int(given) if given.isdecimal() and int(given) else 1
 
 
 def batch_problems(train: Mapping[str, Any], world_size: int = 1) -> list[Problem]:
@@ -52,8 +59,17 @@ def too_few_rows(rows: int, batch: int, generations: int, where: str) -> list[Pr
     return [Problem(where, text)]
 
 
-def rows_problems(train: Mapping[str, Any], rows: int, where: str) -> list[Problem]:
-    """`too_few_rows` for a `[train]` table and one process; none if the batch itself is wrong."""
+def rows_problems(
+    train: Mapping[str, Any], rows: int, where: str, world_size: int = 1
+) -> list[Problem]:
+    """`too_few_rows` for a `[train]` table; none if the batch itself is wrong.
+
+    Args:
+        train: The `[train]` table.
+        rows: Rows of the training data.
+        where: Where the rows are from, for the problem.
+        world_size: Number of processes.
+    """
     given = {k: v for k, v in train.items() if v is not None}
     per_device = given.get("per_device_train_batch_size", 8)
     generations = given.get("num_generations", 4)
@@ -61,8 +77,8 @@ def rows_problems(train: Mapping[str, Any], rows: int, where: str) -> list[Probl
     numbers = (per_device, generations, steps)
     if any(not isinstance(n, int) or isinstance(n, bool) or n < 1 for n in numbers):
         return []  # said already
-    batch = given.get("generation_batch_size", per_device * steps)
-    if not isinstance(batch, int) or batch_problems(train):
+    batch = given.get("generation_batch_size", per_device * steps * world_size)
+    if not isinstance(batch, int) or batch_problems(train, world_size):
         return []
     return too_few_rows(rows, batch, generations, where)
 

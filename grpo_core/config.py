@@ -38,6 +38,7 @@ def validate(
     sample: Sample | None = None,
     eval_sample: Sample | None = None,
     warnings: list[Problem] | None = None,
+    processes: int = 1,
 ) -> list[Problem]:
     """Finds what is wrong: structure, names, options, inputs, weights, batch arithmetic.
 
@@ -52,6 +53,7 @@ def validate(
         sample: Rows of the data, or None if they are not looked at.
         eval_sample: Rows of the evaluation's data.
         warnings: Where goes what hurts no run but may not be meant.
+        processes: How many processes train.
     """
     problems = list(draft.problems)
     ranges: dict[str, tuple[float, float]] = {}
@@ -102,7 +104,7 @@ def validate(
         # A reward that could not be read may have the weight that the others lack.
         if not (spoilt and p.where == "rewards")
     ]
-    problems += batch_problems(draft.train)
+    problems += batch_problems(draft.train, processes)
     if evaluation := draft.sections.get("eval"):
         problems += eval_batch_problems(draft.train, evaluation.num_generations)
     elif warnings is not None and not any(p.where.startswith("eval") for p in draft.problems):

@@ -75,6 +75,7 @@ def look(
     catalog: Catalog,
     datasets: Datasets | None = None,
     train_problems: Callable[[Mapping[str, Any]], list[Problem]] | None = None,
+    processes: int = 1,
 ) -> Report:
     """Reads the data and collects all that is wrong with a run; creates nothing.
 
@@ -83,6 +84,7 @@ def look(
         catalog: The installed plugins.
         datasets: Loads from the hub and from `save_to_disk`; None if that is not installed.
         train_problems: Checks the fields of `[train]`; None if the trainer is not installed.
+        processes: How many processes train.
     """
     data = load_data(draft, datasets)
     train, evaluation = data.train, data.evaluation
@@ -96,11 +98,12 @@ def look(
         sample=None if train is None else train.sample,
         eval_sample=None if evaluation is None else evaluation.sample,
         warnings=warnings,
+        processes=processes,
     )
     if train_problems is not None:
         problems += train_problems(draft.train)
     if train is not None and train.fingerprint:
-        problems += rows_problems(draft.train, train.fingerprint["rows"], "data.path")
+        problems += rows_problems(draft.train, train.fingerprint["rows"], "data.path", processes)
     problems += _model_problems(draft) + _run_problems(draft)
     return Report(data, problems, warnings)
 

@@ -297,6 +297,8 @@ def check_command(where: str, line: str) -> None:
             check_requirement(where, word)
     elif words[0] == "grpo":
         check_flags(where, words[1:])
+    elif words[0] in ("torchrun", "accelerate"):
+        check_launcher(where, words)
     elif words[0] == "python":
         for word in words[1:]:
             if word.endswith(".py") and "/" in word:
@@ -328,9 +330,33 @@ def check_requirement(where: str, word: str) -> None:
             "torch",
             "pytest",
             "gguf",
+            "trl[deepspeed]",
+            "trl[vllm]",
             *_PINNED,
         )
-        assert name in known, f"{where}: pip {word!r}"
+        assert {name, word} & {*known}, f"{where}: pip {word!r}"
+
+
+def check_launcher(where: str, words: list[str]) -> None:
+    """A launcher's own parser takes its words; what it starts is `grpo` or a script."""
+    if words[0] == "torchrun":
+        from torch.distributed.run import get_args_parser
+
+        parsed = get_args_parser().parse_args(words[1:])
+        files, is_command = [], parsed.no_python
+    else:
+        from accelerate.commands.launch import launch_command_parser
+
+        assert words[1] == "launch", f"{where}: {words[:2]}"
+        parsed = launch_command_parser().parse_args(words[2:])
+        files, is_command = [parsed.config_file], parsed.no_python
+    started = [parsed.training_script, *parsed.training_script_args]
+    assert is_command == (started[0] == "grpo"), f"{where}: {started[0]} is a command or a script"
+    if is_command:
+        check_flags(where, started[1:])
+    files += [word for word in started if word.startswith("examples/")]
+    missing = [f for f in files if f is not None and not (ROOT / f).is_file()]
+    assert not missing, f"{where}: there is no {missing}"
 
 
 def check_flags(where: str, words: list[str]) -> None:

@@ -4,7 +4,14 @@ import math
 
 import pytest
 
-from grpo_core.batch import batch_problems, eval_batch, eval_batch_problems, listed_numbers
+from grpo_core.batch import (
+    batch_problems,
+    eval_batch,
+    eval_batch_problems,
+    launched_processes,
+    listed_numbers,
+    rows_problems,
+)
 
 
 def test_batch_of_whole_groups_has_no_problem():
@@ -165,3 +172,18 @@ def test_eval_batch_that_is_not_whole_names_values_that_are(batch):
         "train.per_device_eval_batch_size: expected a multiple of the 4 completions per prompt of "
         f"an evaluation, got {batch}; leave it out or set it to 4, 8, 12"
     )
+
+
+@pytest.mark.parametrize(("given", "expected"), [("", 1), ("4", 4), ("0", 1), ("x", 1)])
+def test_launched_processes_are_those_of_the_launcher(monkeypatch, given, expected):
+    monkeypatch.setenv("WORLD_SIZE", given)
+
+    assert launched_processes() == expected
+
+
+def test_rows_are_compared_with_the_batch_of_all_processes():
+    train = {"per_device_train_batch_size": 8, "gradient_accumulation_steps": 1}
+
+    assert rows_problems(train, 4, "data", 2) == []  # 16 completions: 4 groups of 4
+    (problem,) = rows_problems(train, 4, "data", 3)
+    assert problem.message.startswith("a batch takes 6 prompts (24 completions in groups of 4)")

@@ -34,12 +34,16 @@ def check(
     block_plugin: Annotated[
         list[str] | None, typer.Option(help="Do not use this distribution; repeatable.")
     ] = None,
+    processes: Annotated[
+        int | None,
+        typer.Option(min=1, help="Check a run of so many processes; default: those started."),
+    ] = None,
 ) -> None:
     """Say all that is wrong with a run, without loading the model; nothing is created.
 
     Exit code: 0 if the run can begin, 2 if there are problems.
     """
-    draft, report = report_on(config, overrides or (), allow_plugin, block_plugin)
+    draft, report = report_on(config, overrides or (), allow_plugin, block_plugin, processes)
     if as_json:
         typer.echo(json.dumps(_as_json(config, draft, report), ensure_ascii=False))
     else:
@@ -53,6 +57,7 @@ def report_on(
     overrides: Collection[str] = (),
     allow: list[str] | None = None,
     block: list[str] | None = None,
+    processes: int | None = None,
 ) -> tuple[Draft | None, Report]:
     """What `grpo check` finds in a config, and the config as far as it could be read.
 
@@ -61,6 +66,7 @@ def report_on(
         overrides: `section.key=value` texts.
         allow: Distributions that alone may be used, or None for all.
         block: Distributions that may not.
+        processes: How many processes train; default: those that a launcher has started.
     """
     from grpo_core.loading import RunData
     from grpo_core.preflight import Report
@@ -71,7 +77,7 @@ def report_on(
     with contextlib.redirect_stdout(sys.stderr):
         try:
             draft = read_draft(config, overrides)
-            report = _look(draft, allow, block)
+            report = _look(draft, allow, block, processes)
         except ConfigError as exc:
             report = Report(RunData(None, None, []), list(exc.problems))
         except GrpoError as exc:
@@ -79,7 +85,10 @@ def report_on(
     return draft, report
 
 
-def _look(draft: Draft, allow: list[str] | None, block: list[str] | None) -> Report:
+def _look(
+    draft: Draft, allow: list[str] | None, block: list[str] | None, processes: int | None
+) -> Report:
+    from grpo_core.batch import launched_processes
     from grpo_core.preflight import chosen_plugins, look
 
     catalog = chosen_plugins(draft, allow, block)
@@ -87,12 +96,12 @@ def _look(draft: Draft, allow: list[str] | None, block: list[str] | None) -> Rep
         from grpo_core.training.check import check_run
         from grpo_core.training.run import quiet_libraries
     except MissingExtraError as exc:
-        report = look(draft, catalog)
+        report = look(draft, catalog, processes=processes or launched_processes())
         missing = MissingExtraError("looking at [train], the tokenizer and the prompts", exc.extra)
         report.notes.append(str(missing))
         return report
     quiet_libraries()
-    return check_run(draft, catalog).report
+    return check_run(draft, catalog, processes=processes).report
 
 
 def _n_rows(report: Report) -> tuple[int | None, int | None]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from grpo_core.sections import RunConfig
 from grpo_core.source import locate
+from grpo_core.training.backends import FILES
 from grpo_core.user_code import resolved_function
 
 
@@ -27,6 +28,9 @@ def portable(config: RunConfig) -> dict[str, Any]:
     for name in ("data", "eval"):
         if "path" in tables.get(name, {}):
             tables[name]["path"] = _data(tables[name]["path"], folder)
+    for name in FILES:
+        if isinstance(file := tables["train"].get(name), str):
+            tables["train"][name] = _path(file, folder)
     for reward in tables["rewards"].values():
         reward["use"] = _code(reward["use"], folder)
         inputs: dict[str, Any] = reward["inputs"]

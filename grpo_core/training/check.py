@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from transformers import AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
+from grpo_core.batch import launched_processes
 from grpo_core.catalog import Catalog
 from grpo_core.errors import ConfigError, GrpoError, Problem
 from grpo_core.loading import Part
@@ -15,6 +16,7 @@ from grpo_core.looking import ROWS
 from grpo_core.preflight import FirstPrompt, Report, look, model_folder, positions_of
 from grpo_core.reader import Draft
 from grpo_core.training import hub
+from grpo_core.training.backends import backend_problems
 from grpo_core.training.config import DEFAULTS, train_problems
 from grpo_core.training.prefill import prefill_of_chat, prefill_of_text
 from grpo_core.training.prepared import Prepared, put_together
@@ -35,19 +37,25 @@ class Checked(NamedTuple):
     tokenizer: Any
 
 
-def check_run(draft: Draft, catalog: Catalog, *, download: bool = False) -> Checked:
+def check_run(
+    draft: Draft, catalog: Catalog, *, download: bool = False, processes: int | None = None
+) -> Checked:
     """Collects all that can be known about a run without its model; creates nothing.
 
     Args:
         draft: The config, as far as it could be read.
         catalog: The installed plugins.
         download: Fetch a tokenizer that is not on this machine, if nothing else is wrong.
+        processes: How many processes train; default: those that a launcher has started.
     """
-    report = look(draft, catalog, hub, train_problems)
+    launched = launched_processes()
+    processes = launched if processes is None else processes
+    report = look(draft, catalog, hub, train_problems, processes)
+    report.problems += backend_problems(draft.train, draft.source.parent, processes)
     prepared = None
     if not report.problems:
         try:
-            prepared = put_together(draft, catalog, report.data)
+            prepared = put_together(draft, catalog, report.data, stands_for=processes // launched)
         except ConfigError as exc:
             report.problems.extend(exc.problems)
         except GrpoError as exc:

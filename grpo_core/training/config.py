@@ -14,7 +14,7 @@ import trl
 from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticSchemaGenerationError
 
-from grpo_core.batch import batch_problems
+from grpo_core.batch import batch_problems, launched_processes
 from grpo_core.errors import ConfigError, Problem, near
 
 logger = logging.getLogger("grpo_core")
@@ -51,6 +51,9 @@ _RETIRED = {
 }
 
 _FIELDS = {f.name: f for f in dataclasses.fields(trl.GRPOConfig) if f.init}
+
+# Declared as a text for the sake of the command line; documented as true or false.
+_TYPES: dict[str, Any] = {"fsdp": bool | str | None}
 
 
 class GRPOConfig(trl.GRPOConfig):  # type: ignore[misc]  # trl is untyped
@@ -104,7 +107,7 @@ class GRPOConfig(trl.GRPOConfig):  # type: ignore[misc]  # trl is untyped
             given.setdefault("gradient_checkpointing", given["activation_checkpointing"])
         _settle_on_cpu(given)
         _name_checkpointing(given)
-        if wrong := batch_problems(given, int(os.environ.get("WORLD_SIZE", "1"))):
+        if wrong := batch_problems(given, launched_processes()):
             raise ConfigError(wrong)
         super().__init__(**given)
         self.kl_guard = kl_guard
@@ -150,7 +153,7 @@ def train_problems(train: Mapping[str, Any]) -> list[Problem]:
         elif problem := _unknown_field(name):
             problems.append(Problem(where, problem.message))
         else:
-            problems += _type_problem(where, _FIELDS[name].type, value)
+            problems += _type_problem(where, _TYPES.get(name, _FIELDS[name].type), value)
     named = {p.where for p in problems}
     return problems + [p for p in value_problems(train, "train.") if p.where not in named]
 
@@ -242,11 +245,18 @@ _VALUES: dict[str, Check] = {
             "steps_per_generation",
             "generation_batch_size",
             "ref_model_sync_steps",
+            "vllm_tensor_parallel_size",
+            "vllm_max_model_length",
         )
     },
     "scale_rewards": _among("group", "batch", "none", True, False),
     "multi_objective_aggregation": _among("sum_then_normalize", "normalize_then_sum"),
     "importance_sampling_level": _among("token", "sequence"),
+    "vllm_mode": _among("colocate", "server"),
+    "vllm_model_impl": _among("vllm", "transformers"),
+    "vllm_importance_sampling_mode": _among(
+        "token_truncate", "token_mask", "sequence_truncate", "sequence_mask"
+    ),
     # Those of TRL 1.16; it learns of a wrong one only after the first generation.
     "loss_type": _among("grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo"),
 }
@@ -303,17 +313,17 @@ def _settle_on_cpu(given: dict[str, Any]) -> None:
     global _said
     if torch.accelerator.is_available() and not given.get("use_cpu"):
         return
+    if launched_processes() > 1 and given.get("use_cpu") is None:
+        given["use_cpu"] = True  # else transformers takes each process for the only one
     settled = [
         name
         for name in ("bf16", "gradient_checkpointing", "dataloader_pin_memory")
         if given.get(name) is None and not (name == "bf16" and given.get("fp16"))
     ]
-    if settled and not _said:
+    if settled and not _said and os.environ.get("RANK", "0") == "0":
         logger.warning("no accelerator: training on the CPU with %s off", ", ".join(settled))
         _said = True
     given.update(dict.fromkeys(settled, False))
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        given.setdefault("use_cpu", True)  # else accelerate takes each process for one alone
 
 
 def _name_checkpointing(given: dict[str, Any]) -> None:

@@ -17,6 +17,7 @@ from grpo_core.loading import Part, RunData
 from grpo_core.reader import Draft
 from grpo_core.record import next_free
 from grpo_core.sections import Mode, RunConfig
+from grpo_core.training.backends import with_files
 from grpo_core.training.config import GRPOConfig
 from grpo_core.training.trainer import check_data
 
@@ -46,8 +47,15 @@ class Prepared(NamedTuple):
     nested: Mapping[Mode, frozenset[str]]
 
 
-def put_together(draft: Draft, catalog: Catalog, data: RunData) -> Prepared:
+def put_together(draft: Draft, catalog: Catalog, data: RunData, stands_for: int = 1) -> Prepared:
     """Makes what the trainer takes of a config in which `look` found nothing wrong.
+
+    Args:
+        draft: The config.
+        catalog: The installed plugins.
+        data: The rows.
+        stands_for: How many processes this one stands for where a run is only looked at; its batch
+            is then that of all of them.
 
     Raises:
         ConfigError: The libraries refuse something that `look` cannot judge.
@@ -59,7 +67,12 @@ def put_together(draft: Draft, catalog: Catalog, data: RunData) -> Prepared:
         warnings.filterwarnings("ignore", message=PENALTIES)  # the report has it
         composite = CompositeReward.from_config(config, catalog, list(data.train.table))
     checkpoints = run_path(config) / "checkpoints"
-    given = {**_QUIET, **_eval_arguments(config), **config.train, "output_dir": str(checkpoints)}
+    train = with_files(config.train, config.folder)
+    if stands_for > 1:
+        train["per_device_train_batch_size"] = (
+            train.get("per_device_train_batch_size", 8) * stands_for
+        )
+    given = {**_QUIET, **_eval_arguments(config), **train, "output_dir": str(checkpoints)}
     try:
         args = GRPOConfig(**given)
     except (ValueError, TypeError, ImportError, OSError) as exc:

@@ -148,3 +148,16 @@ def test_portable_paths_are_absolute_and_other_names_stay(folder, monkeypatch):
         "/else/where.py:attr",
     ]
     assert tables["rewards"]["c"]["inputs"] == {"answer": "file"}
+
+
+def test_portable_files_of_train_are_absolute_and_tables_stay(folder):
+    (folder / "configs/run.toml").write_text(
+        '[model]\nname = "owner/model"\n[data]\npath = "owner/rows"\n'
+        '[rewards.a]\nuse = "format/tags"\n'
+        '[train]\ndeepspeed = "zero2.json"\nfsdp_config = { version = 2 }\n'
+    )
+
+    train = portable(read_config("configs/run.toml"))["train"]
+
+    assert train["deepspeed"] == str(folder / "configs/zero2.json")
+    assert train["fsdp_config"] == {"version": 2}

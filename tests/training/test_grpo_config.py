@@ -207,3 +207,37 @@ def test_config_loss_types_are_those_of_the_installed_trl(tmp_path):
     named = {name for name in module._VALUES["loss_type"][0].split("'") if f"`{name}`" in listed}
     offered = {word.strip("`'\".,:") for word in listed.split() if word.startswith("`'")}
     assert offered <= {n for n in module._VALUES["loss_type"][0].split("'")}, (named, offered)
+
+
+@pytest.mark.parametrize(
+    ("processes", "given", "expected"), [("1", None, None), ("2", None, True), ("2", False, False)]
+)
+def test_config_processes_on_cpus_are_told_that_they_are_on_one(
+    monkeypatch, processes, given, expected
+):
+    monkeypatch.setattr(module.torch.accelerator, "is_available", lambda: False)
+    monkeypatch.setenv("WORLD_SIZE", processes)
+    fields = {} if given is None else {"use_cpu": given}
+
+    module._settle_on_cpu(fields)
+
+    assert fields.get("use_cpu") is expected
+
+
+@pytest.mark.parametrize(
+    ("train", "problems"),
+    [
+        ({"fsdp": True}, []),
+        ({"fsdp": 1}, ["train.fsdp: expected bool | str | None, got 1"]),
+        (
+            {"vllm_mode": "both"},
+            ["train.vllm_mode: expected one of 'colocate', 'server', got 'both'"],
+        ),
+        (
+            {"vllm_tensor_parallel_size": 0},
+            ["train.vllm_tensor_parallel_size: expected a finite number, at least 1, got 0"],
+        ),
+    ],
+)
+def test_train_settings_of_several_gpus_are_checked(train, problems):
+    assert list(map(str, train_problems(train))) == problems

@@ -311,7 +311,7 @@ def test_train_reward_of_a_third_party_package_by_name(project, site):
         ("train.num_iterations=0", "train.num_iterations: expected a finite number, at least 1"),
         ("model.attn=foo", "the trainer refuses what run.toml asks for: ValueError"),
         ('model.lora={ target_modules = ["nope"] }', "the trainer refuses what run.toml asks"),
-        ("train.use_vllm=true", "the trainer refuses what run.toml asks for"),
+        ("train.use_vllm=true", "train.use_vllm: needs the package vllm, which is not installed"),
         ("train.cache_implementation=foo", "the trainer refuses what run.toml asks for"),
         ("train.repetition_penalty=0.0", "train.repetition_penalty: expected a finite number abov"),
         ("train.max_steps=-5", "train.max_steps: expected at least 1, or -1 for epochs; got -5"),

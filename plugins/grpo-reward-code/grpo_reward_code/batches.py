@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TypeVar
+
+from grpo_reward_code.sandbox.boxes import default_slots
 
 T = TypeVar("T")
 
@@ -31,7 +32,7 @@ def run_all(
 
     Args:
         work: To be called.
-        slots: How many at once; None: one for each usable core.
+        slots: How many at once; None: as `default_slots` says.
         deadline_s: Seconds.
         interrupt: Makes work that is under way fail soon; may be called several times.
     """
@@ -50,7 +51,7 @@ def run_all(
             except Exception as exc:
                 out[k] = exc
 
-    wanted = min(slots or len(os.sched_getaffinity(0)), len(work))
+    wanted = min(slots or default_slots(), len(work))
     # Not those of `concurrent.futures`, which are waited for when the process ends.
     threads = [threading.Thread(target=serve, name="grpo-code", daemon=True) for _ in range(wanted)]
     try:

@@ -41,7 +41,7 @@ class Compiles:
         max_bytes: Of a program; a longer one scores 0.0.
         limits: What the compiler may use.
         layer: Of isolation: "auto", "ns", "lock", or "unsafe" for none.
-        slots: Programs at once; None: one for each usable core.
+        slots: Programs at once; None: this trainer's share of the cores.
         deadline_s: Seconds for a batch; rows that are not begun then have no value.
 
     Raises:

@@ -32,7 +32,7 @@ class Runs:
         limits: What a program may use.
         layer: Of isolation: "auto", "ns", "lock", or "unsafe" for none.
         preload: Modules that are imported once, such as numpy.
-        slots: Programs at once; None: one for each usable core.
+        slots: Programs at once; None: this trainer's share of the cores.
         deadline_s: Seconds for a batch; rows that are not begun then have no value.
 
     Raises:

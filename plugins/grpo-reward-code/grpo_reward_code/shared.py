@@ -21,7 +21,7 @@ class Lease:
     """A share of boxes; the boxes end with the last of their users.
 
     Args:
-        slots: How many; None: one for each usable core.
+        slots: How many; None: this trainer's share of the cores.
         layer: Of isolation.
         preload: Modules that are imported before any program.
 

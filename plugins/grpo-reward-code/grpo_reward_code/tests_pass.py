@@ -127,7 +127,7 @@ class TestsPass:
         layer: Of isolation: "auto" is the strongest that holds; "ns", "lock", or "unsafe" for none.
         preload: Modules that are imported once, such as numpy; programs find no others that are
             not of the standard library.
-        slots: Programs at once; None: one for each usable core.
+        slots: Programs at once; None: this trainer's share of the cores.
         deadline_s: Seconds for a batch; rows that are not begun then have no value.
 
     Raises:

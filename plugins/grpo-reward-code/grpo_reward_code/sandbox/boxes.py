@@ -15,6 +15,18 @@ from grpo_reward_code.sandbox.program import BoxFailed, Judged, Program, Ran
 from grpo_reward_code.sandbox.worker import Worker
 
 
+def usable_cores() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+
+
+def default_slots() -> int:
+    """This trainer's share of the usable processors, at least 1."""
+    # Set by torchrun and by accelerate: how many trainers share this machine.
+    trainers = os.environ.get("LOCAL_WORLD_SIZE", "")
+    return max(1, usable_cores() // max(1, int(trainers) if trainers.isdecimal() else 1))
+
+
 class Boxes:
     """Slots of locked processes; `run` and `judge` may be called from many threads at once.
 
@@ -30,7 +42,7 @@ class Boxes:
         """Finds the strongest layer that holds, by trying to get out of it.
 
         Args:
-            slots: Programs at one time; at most, and by default, the usable processors.
+            slots: Programs at one time, at most the usable processors; default: `default_slots`.
             layer: `auto`, `ns`, `lock` or `unsafe` (see `layers.py`).
             preload: Modules that are imported once, before the first program (`numpy`).
 
@@ -40,8 +52,7 @@ class Boxes:
         """
         if slots is not None and slots < 1:
             raise ValueError(f"slots: expected a number above 0, got {slots!r}")
-        usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-        self.slots = min(slots or usable, usable)
+        self.slots = min(slots or default_slots(), usable_cores())
         self.retries = 0
         self._preload = tuple(preload)
         self._pid = os.getpid()

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
-from grpo_reward_code.sandbox.boxes import Boxes
+from grpo_reward_code.sandbox.boxes import Boxes, default_slots
 from grpo_reward_code.sandbox.limits import Limits
 from grpo_reward_code.sandbox.program import BoxFailed, Program
 
@@ -119,7 +119,7 @@ def test_runs_leave_no_descriptor_process_or_folder(own):
 def test_killing_the_trainer_leaves_nothing_after_two_seconds(boxes, program):
     source = f"""
         import sys
-        from grpo_reward_code.sandbox.boxes import Boxes
+        from grpo_reward_code.sandbox.boxes import Boxes, default_slots
         from grpo_reward_code.sandbox.limits import Limits
         from grpo_reward_code.sandbox.program import Program
         boxes = Boxes(1, layer={boxes.layer!r})
@@ -146,7 +146,7 @@ def test_killing_the_trainer_leaves_nothing_after_two_seconds(boxes, program):
 def test_a_fork_of_the_trainer_does_not_keep_the_boxes_alive(boxes):
     source = f"""
         import os, time
-        from grpo_reward_code.sandbox.boxes import Boxes
+        from grpo_reward_code.sandbox.boxes import Boxes, default_slots
         boxes = Boxes(1, layer={boxes.layer!r})
         if os.fork() == 0:
             time.sleep(5)
@@ -266,6 +266,14 @@ def test_many_threads_take_turns(boxes):
 def test_there_are_no_more_slots_than_processors(boxes):
     with contextlib.closing(Boxes(500, layer=boxes.layer)) as own:
         assert own.slots == len(os.sched_getaffinity(0))
+
+
+@pytest.mark.parametrize(("trainers", "share"), [("", 8), ("4", 2), ("16", 1), ("0", 8), ("x", 8)])
+def test_default_slots_are_the_share_of_this_trainer(monkeypatch, trainers, share):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", trainers)
+
+    assert default_slots() == share
 
 
 def test_the_caller_does_not_grow(own):
