@@ -132,7 +132,9 @@ def test_tasks_of_the_reward_work():
     async def reward(completion, i):
         async with asyncio.timeout(FOREVER_S), asyncio.TaskGroup() as group:
             named = group.create_task(part(1.0), name="mine")
-        a, b = await asyncio.gather(asyncio.wait_for(part(2.0), FOREVER_S), asyncio.to_thread(float, 3))
+        a, b = await asyncio.gather(
+            asyncio.wait_for(part(2.0), FOREVER_S), asyncio.to_thread(float, 3)
+        )
         return named.result() + a + b + float(named.get_name() == "mine")
 
     assert batch(reward, 2).outcomes() == [Outcome(7.0)] * 2

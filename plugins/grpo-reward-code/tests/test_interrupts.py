@@ -31,9 +31,7 @@ _CALLS = {
     # Scores once before: with its boxes a worker tries whether a program gets out of them.
     "by the core": (
         "reward = load_reward('code/tests_pass', options=options, timeout_s=600)\n"
-        "assert reward('pass', tests=tests).value == 1.0"
-        + _READY
-        + "reward(code, tests=tests * 4)"
+        "assert reward('pass', tests=tests).value == 1.0" + _READY + "reward(code, tests=tests * 4)"
     ),
 }
 

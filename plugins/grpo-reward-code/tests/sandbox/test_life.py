@@ -51,10 +51,15 @@ def is_worker(pid):
     return "zygote" in Path(f"/proc/{pid}/cmdline").read_text()
 
 
+def parent(pid):
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
 def kill_workers(before):
+    """Kills workers alone: one whose program was killed has time to tell of it."""
     for pid in set(children()) - before:
         with contextlib.suppress(OSError):
-            if is_worker(pid):
+            if is_worker(pid) and parent(pid) == os.getpid():
                 os.kill(pid, signal.SIGKILL)
 
 
