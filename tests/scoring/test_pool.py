@@ -267,12 +267,13 @@ def test_build_that_hangs_is_a_fault_of_all_calls(fresh, tmp_path, monkeypatch):
     assert values(pool, "double", [{"x": 1}]) == [2.0]
 
 
-def test_inputs_that_hang_when_they_are_read_are_a_fault(fresh, monkeypatch):
-    pool = fresh(1)
-    values(pool, "double", [{"x": 1}])
+def test_inputs_that_hang_when_they_are_read_are_a_fault(fresh, monkeypatch, tmp_path):
+    pool = fresh(2)
+    # It is tried in two workers, which must be there before the patience is short.
+    values(pool, "meets", [{"folder": str(tmp_path), "n": 2}] * 2, timeout_s=None)
     monkeypatch.setattr(process, "PATIENCE_S", 0.5)
 
-    [outcome] = run(pool, "double", [{"x": HangsWhenRead()}])
+    [outcome] = run(pool, "meets", [{"folder": HangsWhenRead(), "n": 2}])
 
     assert outcome.fault
     assert outcome.reason == "takes longer than 60 s to read its inputs in a worker"

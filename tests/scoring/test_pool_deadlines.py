@@ -44,7 +44,7 @@ def test_call_that_hangs_is_tried_twice_and_no_finished_one_again(pool, tmp_path
 def test_call_that_is_in_time_when_alone_has_its_value(pool, tmp_path):
     inputs = [{"mark": str(tmp_path / "mark") if i == 3 else ""} for i in range(10)]
 
-    assert values(pool, "sleeps_once", inputs, timeout_s=0.3) == [1.0] * 10
+    assert values(pool, "sleeps_once", inputs, timeout_s=PATIENT_S) == [1.0] * 10
 
 
 def test_call_that_never_lets_go_of_the_interpreter_is_ended(pool):
@@ -98,7 +98,8 @@ def no_turn():
 
 def test_call_in_time_has_its_value_though_this_process_could_not_look(pool, no_turn):
     values(pool, "sleeps", [{"seconds": 0.0}] * 2)
-    _, results = begin(pool, "sleeps", [{"seconds": 0.3}] * 2, timeout_s=0.6)
+    ticket, results = begin(pool, "sleeps", [{"seconds": 0.3}] * 2, timeout_s=0.6)
+    wait_until(lambda: ticket._job.n_waiting == 0)
     no_turn(1.5)
 
     assert [d.outcomes[0].value for d in results.get(timeout=WAIT_S)] == [1.0, 1.0]
@@ -106,7 +107,8 @@ def test_call_in_time_has_its_value_though_this_process_could_not_look(pool, no_
 
 def test_call_that_was_late_is_timed_out_though_this_process_could_not_look(pool, no_turn):
     values(pool, "sleeps", [{"seconds": 0.0}])
-    _, results = begin(pool, "sleeps", [{"seconds": 0.6}], timeout_s=0.3)
+    ticket, results = begin(pool, "sleeps", [{"seconds": 0.6}], timeout_s=0.3)
+    wait_until(lambda: ticket._job.n_waiting == 0)
     no_turn(1.0)
 
     [done] = results.get(timeout=WAIT_S)
