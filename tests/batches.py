@@ -6,6 +6,7 @@ import queue
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,10 @@ from grpo_core.scoring.pacing import Pacer
 from grpo_core.scoring.policy import Policy
 
 ROOT = Path(__file__).parents[1]
+# A deadline that calls are in time for, though the process is given no time for two seconds.
+PATIENT_S = 2.5
 # No test comes near it; a batch that hangs shall fail the test, not stop the suite.
-FOREVER_S = 30.0
+FOREVER_S = 120.0
 
 
 def calls(n: int, rows: int = 1) -> list[Call]:
@@ -31,6 +34,14 @@ def calls(n: int, rows: int = 1) -> list[Call]:
 def callee(function: Callable[..., Any]) -> Callee:
     """A reward of sample scope, in [0, 100]."""
     return Callee(function, "sample", 0.0, 100.0, {})
+
+
+def wait_until(condition: Callable[[], object]) -> None:
+    """Returns when a condition holds."""
+    end = time.monotonic() + FOREVER_S
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.005)
 
 
 class Batch:
@@ -64,6 +75,11 @@ class Batch:
     def outcomes(self) -> list[Outcome]:
         """The outcome of each call; waits for it."""
         return [outcome for done in self.done() for outcome in done.outcomes]
+
+    @property
+    def n_running(self) -> int:
+        """How many calls were begun and are not decided."""
+        return len(self.running._ledger.running)  # type: ignore[attr-defined]
 
     def is_done(self, within_s: float) -> bool:
         """Whether the batch is done within this time."""

@@ -199,7 +199,7 @@ class PageRun:
                 env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
                 capture_output=True,
                 text=True,
-                timeout=60,
+                timeout=300,
                 check=False,
             )
             return done.stdout + done.stderr, done.returncode

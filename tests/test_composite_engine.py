@@ -263,9 +263,9 @@ def test_budget_blames_what_held_the_workers_and_not_what_it_held_up(tmp_path):
     (tmp_path / "mine.py").write_text(
         "import time\n"
         "from grpo_core import reward\n\n"
-        "@reward(timeout_s=60.0)\n"
+        "@reward(timeout_s=600.0)\n"
         "def hangs(completion):\n"
-        "    time.sleep(60)\n"
+        "    time.sleep(600)\n"
         "    return 1.0\n\n"
         "@reward\n"
         "def right(completion):\n"
@@ -275,7 +275,7 @@ def test_budget_blames_what_held_the_workers_and_not_what_it_held_up(tmp_path):
     composite = CompositeReward(
         {"j": "mine.py:hangs", "right": "mine.py:right"},
         folder=tmp_path,
-        batch_timeout_s=3.0,
+        batch_timeout_s=6.0,  # a worker starts in that time
         workers=1,
         max_failed=0.0,
     )
@@ -284,8 +284,8 @@ def test_budget_blames_what_held_the_workers_and_not_what_it_held_up(tmp_path):
     composite.close()
 
     ran, *never = table.outcomes[0]
-    assert ran == Outcome(None, "timed_out", "the batch took longer than 3 s")
-    reason = "not begun when the batch's 3 s were over"
+    assert ran == Outcome(None, "timed_out", "the batch took longer than 6 s")
+    reason = "not begun when the batch's 6 s were over"
     assert never == [Outcome(None, "timed_out", reason)] * 7
     reason += "; the workers were busy with reward 'j'"
     assert table.outcomes[1][7] == Outcome(None, "timed_out", reason, held_up=True)

@@ -188,14 +188,14 @@ closure = made(0.0)
 # Further faults, one for each way in which the contract looks at a reward.
 
 
-@reward(timeout_s=0.2)
+@reward(timeout_s=2.5)
 def hangs(completion: Completion, answer: str) -> float:
     """1.0 if the text is the answer, else 0.0."""
     time.sleep(0.0 if completion.text == answer else 30.0)
     return 1.0
 
 
-@reward(timeout_s=0.2)
+@reward(timeout_s=2.5)
 async def hangs_waiting(completion: Completion, answer: str) -> float:
     """1.0 if the text is the answer, else 0.0."""
     await asyncio.sleep(0.0 if completion.text == answer else 30.0)

@@ -355,7 +355,7 @@ def test_score_bare_name_prints_the_full_one_from_a_shell(site):
         },
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
 

@@ -178,13 +178,13 @@ def test_summary_keeps_late_rows_apart_from_failed_ones(score, site):
 def test_config_limits_scoring_as_a_whole(score, site, written):
     site.write(
         "late.toml",
-        "[scoring]\nbatch_timeout_s = 1.0\nworkers = 1\n"
-        '[rewards.a]\nuse = "mine.py:loops"\ntimeout_s = 5.0\n',
+        "[scoring]\nbatch_timeout_s = 6.0\nworkers = 1\n"  # a worker starts in that time
+        '[rewards.a]\nuse = "mine.py:loops"\ntimeout_s = 600.0\n',
     )
 
     score("late.toml", "-o", "o.jsonl")
 
-    assert written(site)[0]["a/reason"] == "the batch took longer than 1 s"
+    assert written(site)[0]["a/reason"] == "the batch took longer than 6 s"
 
 
 def test_explain_of_a_fault_ends_with_1(score):

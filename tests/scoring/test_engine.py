@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from batches import FOREVER_S, PATIENT_S
 
 from grpo_core.completion import Completion
 from grpo_core.inputs import InputPlan
@@ -34,7 +35,7 @@ def values(column: Column) -> list[float | None]:
 
 
 def test_rewards_in_threads_run_at_once_and_with_those_of_this_thread():
-    met = threading.Barrier(3, timeout=10)
+    met = threading.Barrier(3, timeout=FOREVER_S)
 
     def meets(completions):
         met.wait()
@@ -79,7 +80,7 @@ def test_end_of_the_batch_leaves_what_is_done_and_misses_the_rest():
     gate = threading.Event()
 
     def hangs(completions):
-        gate.wait(20)
+        gate.wait(FOREVER_S)
         return [1.0, 1.0]
 
     tasks = {
@@ -89,15 +90,15 @@ def test_end_of_the_batch_leaves_what_is_done_and_misses_the_rest():
     }
     start = time.monotonic()
     try:
-        columns = run_tasks(tasks, BATCH, timeout_s=0.2)
+        columns = run_tasks(tasks, BATCH, timeout_s=PATIENT_S)
     finally:
         gate.set()
 
-    assert time.monotonic() - start < 10
-    late = [Outcome(None, "timed_out", "the batch took longer than 0.2 s")] * 2
+    assert time.monotonic() - start < FOREVER_S / 2
+    late = [Outcome(None, "timed_out", "the batch took longer than 2.5 s")] * 2
     assert values(columns["done"]) == [1.0, 1.0]
     assert columns["hangs"].outcomes == late  # no value: it is not this completion's fault
-    reason = "not begun when the batch's 0.2 s were over; it waits for reward 'hangs'"
+    reason = "not begun when the batch's 2.5 s were over; it waits for reward 'hangs'"
     assert columns["waits"].outcomes == [Outcome(None, "timed_out", reason, held_up=True)] * 2
 
 
@@ -127,15 +128,19 @@ def test_keyboard_interrupt_passes_and_ends_what_runs_elsewhere():
 
 
 def test_reward_of_this_thread_that_keeps_the_batch_is_named_with_its_line(caplog):
+    said = caplog.handler
+
     def slow(completion):
-        time.sleep(0.3)
+        end = time.monotonic() + FOREVER_S
+        while not said.records and time.monotonic() < end:
+            time.sleep(0.01)
         return 1.0
 
     with caplog.at_level(logging.WARNING, logger="grpo_core"):
-        columns = run_tasks({"slow": Task(inline(slow))}, BATCH, timeout_s=0.1)
+        columns = run_tasks({"slow": Task(inline(slow))}, BATCH, timeout_s=PATIENT_S)
 
     assert values(columns["slow"]) == [1.0, 1.0]
-    assert "reward 'slow' has kept the batch for 0.1 s and is at" in caplog.text
+    assert "reward 'slow' has kept the batch for 2.5 s and is at" in caplog.text
     assert "test_engine.py:" in caplog.text
 
 

@@ -28,7 +28,7 @@ def test_guard_kills_the_groups_that_it_watches_at_the_end(sleepers):
     os.close(guard._write)  # as the end of this process would
     guard._process.wait()
 
-    assert [program.wait(10) for program in (sleepers[0], sleepers[2])] == [-9, -9]
+    assert [program.wait(60) for program in (sleepers[0], sleepers[2])] == [-9, -9]
     assert sleepers[1].poll() is None
 
 

@@ -3,11 +3,10 @@
 import asyncio
 import random
 import threading
-import time
 from collections import Counter
 
 import pytest
-from batches import Batch, callee
+from batches import PATIENT_S, Batch, callee, wait_until
 
 from grpo_core.scoring import event_loop, ledger
 from grpo_core.scoring.abandoned import abandoned
@@ -61,16 +60,13 @@ def quick(monkeypatch):
     monkeypatch.setattr(ledger, "BACKOFF_S", 0.001)
     event_loop._warned.clear()
     yield
-    end = time.monotonic() + 10
-    while abandoned():
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    wait_until(lambda: abandoned() == 0)
 
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("retries", [0, 2])
 def test_every_call_has_the_outcome_it_earned(seed, retries):
-    policy = {"timeout_s": 0.5, "retries": retries}
+    policy = {"timeout_s": PATIENT_S, "retries": retries}
     in_threads = Misbehaving(seed, KINDS, 20)
     on_loop = [Misbehaving(seed + k, [*KINDS, "stubborn"], 20) for k in (1, 2)]
     runs = [Batch(run_in_threads, callee(in_threads.plain).attempt, 20, **policy)]
@@ -90,7 +86,7 @@ def test_loop_that_is_blocked_again_and_again_loses_no_call():
     decent = Misbehaving(0, ["value"], 100)
     decent_run = Batch(run_on_loop, callee(decent.on_loop).attempt_async, 100, concurrency=2)
     outcomes = Batch(
-        run_on_loop, callee(blocker.on_loop).attempt_async, 12, timeout_s=0.3
+        run_on_loop, callee(blocker.on_loop).attempt_async, 12, timeout_s=PATIENT_S
     ).outcomes()
 
     assert Counter(o.status for o in outcomes) == {"scored": 10, "timed_out": 2}

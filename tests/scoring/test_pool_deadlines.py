@@ -4,6 +4,7 @@ import sys
 import time
 
 import pytest
+from batches import PATIENT_S, wait_until
 from pool_jobs import WAIT_S, begin, is_gone, run, values
 
 from grpo_core.outcome import Outcome
@@ -33,7 +34,7 @@ def test_call_that_hangs_is_tried_twice_and_no_finished_one_again(pool, tmp_path
         {"folder": str(tmp_path), "i": i, "bad": "hang" if i == 7 else ""} for i in range(100)
     ]
 
-    run(pool, "counted", inputs, timeout_s=0.3)
+    run(pool, "counted", inputs, timeout_s=PATIENT_S)
 
     tries = [len(list(tmp_path.glob(f"{i}-*"))) for i in range(100)]
     assert tries.pop(7) == 2
@@ -43,7 +44,7 @@ def test_call_that_hangs_is_tried_twice_and_no_finished_one_again(pool, tmp_path
 def test_call_that_is_in_time_when_alone_has_its_value(pool, tmp_path):
     inputs = [{"mark": str(tmp_path / "mark") if i == 3 else ""} for i in range(10)]
 
-    assert values(pool, "sleeps_once", inputs, timeout_s=0.3) == [1.0] * 10
+    assert values(pool, "sleeps_once", inputs, timeout_s=PATIENT_S) == [1.0] * 10
 
 
 def test_call_that_never_lets_go_of_the_interpreter_is_ended(pool):
@@ -97,8 +98,8 @@ def no_turn():
 
 def test_call_in_time_has_its_value_though_this_process_could_not_look(pool, no_turn):
     values(pool, "sleeps", [{"seconds": 0.0}] * 2)
-    _, results = begin(pool, "sleeps", [{"seconds": 0.3}] * 2, timeout_s=0.6)
-    time.sleep(0.1)
+    ticket, results = begin(pool, "sleeps", [{"seconds": 0.3}] * 2, timeout_s=0.6)
+    wait_until(lambda: ticket._job.n_waiting == 0)
     no_turn(1.5)
 
     assert [d.outcomes[0].value for d in results.get(timeout=WAIT_S)] == [1.0, 1.0]
@@ -106,8 +107,8 @@ def test_call_in_time_has_its_value_though_this_process_could_not_look(pool, no_
 
 def test_call_that_was_late_is_timed_out_though_this_process_could_not_look(pool, no_turn):
     values(pool, "sleeps", [{"seconds": 0.0}])
-    _, results = begin(pool, "sleeps", [{"seconds": 0.6}], timeout_s=0.3)
-    time.sleep(0.1)
+    ticket, results = begin(pool, "sleeps", [{"seconds": 0.6}], timeout_s=0.3)
+    wait_until(lambda: ticket._job.n_waiting == 0)
     no_turn(1.0)
 
     [done] = results.get(timeout=WAIT_S)
@@ -131,16 +132,15 @@ def test_call_without_a_deadline_is_waited_for(pool):
 def test_program_that_a_late_call_started_is_ended(pool, tmp_path):
     file = tmp_path / "pid"
 
-    run(pool, "starts_a_program_and_hangs", [{"file": str(file)}], timeout_s=0.5)
+    run(pool, "starts_a_program_and_hangs", [{"file": str(file)}], timeout_s=PATIENT_S)
 
     assert is_gone(int(file.read_text()))
 
 
 def test_cancel_ends_what_is_not_decided_and_keeps_the_rest(pool):
     inputs = [{"seconds": 0.0}] * 4 + [{"seconds": 1000.0}] * 4
-    values(pool, "sleeps", inputs[:4])
     ticket, results = begin(pool, "sleeps", inputs, timeout_s=None)
-    time.sleep(0.5)
+    wait_until(lambda: ticket._job._done[0])
 
     ticket.cancel("the batch took longer than 0.5 s")
 

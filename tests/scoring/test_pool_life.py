@@ -12,6 +12,7 @@ import pool_jobs
 import pytest
 from pool_jobs import WAIT_S, begin, is_gone, run, values
 
+from grpo_core.scoring import process
 from grpo_core.scoring.dispatcher import Dispatcher
 from grpo_core.scoring.pool import Pool, shared_pool
 
@@ -46,7 +47,7 @@ RAISES = "raise RuntimeError('the training failed')\n"
 FORKS = """
 import os, time
 if os.fork() == 0:  # such as a loader of data; it must not keep the workers alive
-    time.sleep(30)
+    time.sleep(100)
     os._exit(0)
 """
 HANGS = """
@@ -76,11 +77,11 @@ def pids_of(output):
 def start(code, folder):
     """Starts a script; returns its process and the numbers of its workers."""
     (folder / "script.py").write_text(code)
-    process = subprocess.Popen(
+    program = subprocess.Popen(
         [sys.executable, folder / "script.py"], stdout=subprocess.PIPE, text=True
     )
-    assert process.stdout.readline() == "begin\n"
-    return process, pids_of(process.stdout.readline())
+    assert program.stdout.readline() == "begin\n"
+    return program, pids_of(program.stdout.readline())
 
 
 @pytest.fixture
@@ -134,26 +135,24 @@ def test_workers_end_with_a_program_that_raises():
 
 
 def test_program_ends_while_calls_are_run():
-    start_s = time.monotonic()
     code = "begin(shared_pool(), 'sleeps', [{'seconds': 1000.0}] * 4, timeout_s=None)\n"
-    done = python("-W", "error", "-c", SCRIPT + code)
+    done = python("-W", "error", "-c", SCRIPT + code)  # within 120 s
 
     assert (done.returncode, done.stderr) == (0, "")
-    assert time.monotonic() - start_s < 30
 
 
 @pytest.mark.parametrize("between", ["", FORKS], ids=["alone", "with a fork"])
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_workers_and_their_programs_end_with_a_process_that_is_ended(how, between, tmp_path):
     file = tmp_path / "program"
-    process, pids = start(SCRIPT + between + HANGS.replace("FILE", repr(str(file))), tmp_path)
+    program, pids = start(SCRIPT + between + HANGS.replace("FILE", repr(str(file))), tmp_path)
     end = time.monotonic() + WAIT_S
     while not (file.exists() and file.read_text()) and time.monotonic() < end:
         time.sleep(0.02)
 
-    process.send_signal(how)
-    process.wait(timeout=WAIT_S)
-    process.stdout.close()
+    program.send_signal(how)
+    program.wait(timeout=WAIT_S)
+    program.stdout.close()
 
     assert all(is_gone(pid) for pid in [*pids, int(file.read_text())])
 
@@ -212,7 +211,8 @@ def test_close_in_finished_ends_the_pool(pool):
     assert values(pool, "double", [{"x": 1}]) == [2.0]
 
 
-def test_close_closes_rewards(pool, tmp_path):
+def test_close_closes_rewards(pool, tmp_path, monkeypatch):
+    monkeypatch.setattr(process, "CLOSE_S", 60.0)
     values(pool, "Builds", [{}], options={"folder": str(tmp_path)})
 
     pool.close()
@@ -226,7 +226,7 @@ def test_close_does_not_wait_for_a_reward_that_does_not_close(pool):
 
     pool.close()
 
-    assert time.monotonic() - start_s < 10
+    assert time.monotonic() - start_s < 60  # of 1000
 
 
 def test_pool_without_work_leaves_no_file_open(pool):

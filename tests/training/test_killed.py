@@ -78,7 +78,7 @@ def start(tmp_path, model_folder, monkeypatch):
 
 def kill(process, run, step, rng):
     """Kills it at a random moment behind the record of a step, or of its start (step 0)."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     file = run / "completions" / f"step-{step:06d}-r0.parquet"
     while step and not file.exists() and process.is_alive() and time.monotonic() < end:
         time.sleep(0.001)
@@ -96,7 +96,7 @@ def test_run_that_is_killed_ten_times_has_every_step_once(start, tmp_path):
         kill(start(*arguments), run, step, rng)
 
     last = start(*arguments)
-    last.join(120)
+    last.join(600)
 
     printed = (tmp_path / "printed.txt").read_text()
     assert last.exitcode == 0, printed
@@ -107,7 +107,7 @@ def test_run_that_is_killed_ten_times_has_every_step_once(start, tmp_path):
     assert printed.count("going on with runs/killed after step") >= 5, printed
     # And it is the run that was never killed.
     never = start("--set", "run.dir=runs/never")
-    never.join(120)
+    never.join(600)
     assert texts_of(run) == texts_of(tmp_path / "runs/never")
     model = "model/model.safetensors"
     assert (run / model).read_bytes() == (tmp_path / "runs/never" / model).read_bytes()

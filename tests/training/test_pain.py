@@ -273,7 +273,7 @@ def test_p108_alarm_of_a_library_works_in_a_worker_though_the_trainer_is_in_a_th
     before = signal.getsignal(signal.SIGALRM)
 
     thread.start()
-    thread.join(60)
+    thread.join(300)
 
     assert [(o.value, o.reason) for o in outcomes] == [(0.0, "limit: 0.05 s")]
     assert signal.getsignal(signal.SIGALRM) is before

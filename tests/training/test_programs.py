@@ -13,7 +13,7 @@ import pytest
 from pool_jobs import is_gone
 
 HERE = Path(__file__).parent
-WAIT_S = 120  # a program imports torch and TRL first
+WAIT_S = 600  # a program imports torch and TRL first
 
 # No guard: whatever starts it again would train again.
 SETUP = f"""
@@ -154,6 +154,6 @@ def test_training_that_is_ended_leaves_no_worker(tmp_path, code, how):
     assert process.returncode == -how
     assert workers(out)
     assert all(is_gone(pid) for pid in workers(out))
-    assert took_s < 60  # it waits neither for the call nor for its deadline
+    assert took_s < 300  # it waits neither for the call nor for its deadline
     if how == signal.SIGINT:
         assert (tmp_path / "stderr").read_text().rstrip().endswith("KeyboardInterrupt")

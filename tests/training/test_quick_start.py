@@ -51,7 +51,7 @@ def test_quick_start_script_runs_unguarded_and_again(tmp_path: Path) -> None:
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=600,
             check=False,
         )
         assert done.returncode == 0, done.stderr

@@ -32,7 +32,7 @@ def trained(folder, *numbers):
         ],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         check=False,
     )

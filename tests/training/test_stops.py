@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from pathlib import Path
 
 import pytest
+from batches import PATIENT_S, wait_until
 from rewards_to_build import is_stuck
 from short_runs import column, ours, rewards_file, theirs, trained
 
@@ -38,10 +40,7 @@ def end():
     end = threading.Event()
     yield end
     end.set()
-    for _ in range(200):
-        if not abandoned():
-            return
-        threading.Event().wait(0.05)
+    wait_until(lambda: abandoned() == 0)
 
 
 @pytest.mark.parametrize("host", [ours, theirs], ids=["GRPOTrainer", "to_trl"])
@@ -135,13 +134,12 @@ def test_late_cell_counts_as_the_config_says(texts, small, on_timeout, value):
 
 def test_three_hanging_threads_stop_the_run(texts, small, end):
     """One call hangs in each of the first three batches: the fourth is not begun."""
-    count = []
+    count = itertools.count()
 
-    @reward(isolation="thread", timeout_s=0.1)
+    @reward(isolation="thread", timeout_s=PATIENT_S)
     def judge(completion: Completion) -> float:
         """Waits in the first call of a batch."""
-        count.append(completion)
-        if len(count) % 8 == 1:
+        if next(count) % 8 == 0:
             end.wait()
         return 0.5
 

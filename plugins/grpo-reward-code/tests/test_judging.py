@@ -63,7 +63,8 @@ def test_each_test_has_the_whole_of_the_cpu_time(boxes):
     )
     tests = [f"assert f({x}) == {x}" for x in (1, 2, 3)]
 
-    results = run_in_process(boxes, code, asked_of({"tests": tests}), How(Limits(cpu_s=1.0)))
+    how = How(Limits(cpu_s=1.0, wall_factor=100))
+    results = run_in_process(boxes, code, asked_of({"tests": tests}), how)
 
     assert [result.passed for result in results] == [True, True, True]
 
@@ -71,7 +72,7 @@ def test_each_test_has_the_whole_of_the_cpu_time(boxes):
 def test_limit_is_named_and_the_rest_is_not_run(boxes):
     code = "def f(x):\n  while True: pass"
     tests = [f"assert f({x}) == {x}" for x in (1, 2, 3)]
-    how = How(Limits(cpu_s=0.3), stop_after_limits=1)
+    how = How(Limits(cpu_s=0.3, wall_factor=100), stop_after_limits=1)
 
     results = run_in_process(boxes, code, asked_of({"tests": tests}), how)
 

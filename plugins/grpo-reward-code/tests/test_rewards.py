@@ -47,7 +47,8 @@ def test_all_or_nothing(make):
 
 
 def test_limit_is_a_failing_test(make):
-    scored = make(limits={"cpu_s": 0.3})("while True: pass", SQUARE[:1])
+    limits = {"cpu_s": 0.3, "wall_factor": 100}
+    scored = make(limits=limits)("while True: pass", SQUARE[:1])
 
     assert scored.value == 0.0
     assert scored.reason == "limit: cpu at test 1 of 1"
@@ -278,14 +279,14 @@ def test_failure_of_the_sandbox_is_no_verdict(make, monkeypatch):
 
 
 def test_rows_that_are_not_begun_at_the_deadline_have_no_value():
-    reward = TestsPass(extract="whole", deadline_s=0.5, slots=1)
-    codes = ["import time; time.sleep(0.7); print(4)", "print(4)"]
+    reward = TestsPass(extract="whole", deadline_s=3.0, slots=1)
+    codes = ["import time; time.sleep(3.2); print(4)", "print(4)"]
     try:
         first, second = reward([Completion(c) for c in codes], [SQUARE[:1]] * 2)
     finally:
         reward.close()
     assert isinstance(first, Score)
-    assert second == Fail("the batch took longer than deadline_s = 0.5")
+    assert second == Fail("the batch took longer than deadline_s = 3")
 
 
 def test_closed_reward_opens_again():

@@ -160,7 +160,7 @@ def test_pattern_of_an_xsd_that_runs_away_scores_zero(
     assert isinstance(result, Score)
     assert (result.value, result.metrics["limit_hits"]) == (0.0, 1.0)
     assert result.reason.startswith("limit: ")
-    assert time.monotonic() - start < 30.0
+    assert time.monotonic() - start < 120.0
 
 
 @pytest.mark.parametrize(

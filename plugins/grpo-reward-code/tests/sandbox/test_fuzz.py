@@ -33,7 +33,7 @@ def fuzz(boxes, number, seed):
         assert isinstance(ran, Ran), source
         assert (ran.exit_code is None) != (ran.signal is None), source
         if n % 50 == 0:
-            assert boxes.run(Program("print(sum([1, 2]))"), LIMITS).stdout == b"3\n", source
+            assert boxes.run(Program("print(sum([1, 2]))"), Limits()).stdout == b"3\n", source
 
 
 def test_random_programs(boxes):
