@@ -67,7 +67,7 @@ def to_table(batch: RecordedBatch, *, raw_text: bool) -> Any:
         **{key: getattr(batch, key) for key in _SHARED},
         "rewards": to_json(batch.rewards),
     }
-    return pa.table(columns).replace_schema_metadata({ABOUT: json.dumps(about)})
+    return with_about(pa.table(columns), about)
 
 
 # What is the same for all rows of a file, beside the rewards.
@@ -77,15 +77,30 @@ _SHARED = (
 )
 
 
+def about_of(schema: Any) -> dict[str, Any]:
+    """What is the same for all rows of a file.
+
+    Raises:
+        ValueError: It is no record, or one of a later version.
+    """
+    about = json.loads((schema.metadata or {}).get(ABOUT, b"null"))
+    if not isinstance(about, dict) or about.get("version") != _VERSION:
+        raise ValueError("it is no record of completions that this version can read")
+    return {"world": 1, **about}  # a file from before there were several has no world
+
+
+def with_about(table: Any, about: Mapping[str, Any]) -> Any:
+    """The table with what is the same for all its rows."""
+    return table.replace_schema_metadata({ABOUT: json.dumps(about)})
+
+
 def from_table(table: Any) -> RecordedBatch:
     """The batch that `to_table` made the table of.
 
     Raises:
         ValueError: It is none, or one of a later version.
     """
-    about = json.loads((table.schema.metadata or {}).get(ABOUT, b"null"))
-    if not isinstance(about, dict) or about.get("version") != _VERSION:
-        raise ValueError("it is no record of completions that this version can read")
+    about = about_of(table.schema)
     cells = {
         name: column.combine_chunks()
         for name, column in zip(table.column_names, table.columns, strict=True)
@@ -106,7 +121,6 @@ def from_table(table: Any) -> RecordedBatch:
         if table.num_rows:
             weights[i] = cells[f"{names[k]}/weight"][0].as_py()
     advantages = cells["advantage"]
-    about.setdefault("world", 1)  # from before there were several
     return RecordedBatch(
         **{key: about[key] for key in _SHARED},
         rewards=about["rewards"],

@@ -14,7 +14,9 @@ SUPERSEDED = "superseded"
 PARTIAL = ".partial"
 
 _NAME = re.compile(r"(step|eval)-(\d+)(?:-g(\d+))?-r(\d+)\.parquet")
+_MERGED = re.compile(r"(step|eval)-(\d+)-(\d+)-r(\d+)\.parquet")
 _WORDS: dict[Mode, str] = {"train": "step", "eval": "eval"}
+_MODES: dict[str, Mode] = {"step": "train", "eval": "eval"}
 
 
 class RecordName(NamedTuple):
@@ -39,19 +41,46 @@ class RecordName(NamedTuple):
         return f"{_WORDS[self.mode]}-{self.step:06d}{part}-r{self.rank}.parquet"
 
 
-def name_of(path: Path) -> RecordName | None:
+class MergedName(NamedTuple):
+    """What the name of a file says into which those of many generations were merged.
+
+    Attributes:
+        mode: "train" or "eval".
+        first: The first step.
+        last: The last step.
+        rank: The process that wrote it.
+    """
+
+    mode: Mode
+    first: int
+    last: int
+    rank: int
+
+    @property
+    def file(self) -> str:
+        """The name, such as `step-000001-000256-r0.parquet`."""
+        return f"{_WORDS[self.mode]}-{self.first:06d}-{self.last:06d}-r{self.rank}.parquet"
+
+
+def name_of(path: Path) -> RecordName | MergedName | None:
     """What a file's name says; None if it is none of the record's."""
-    match = _NAME.fullmatch(path.name)
-    if match is None:
-        return None
-    mode: Mode = "train" if match[1] == "step" else "eval"
-    return RecordName(int(match[2]), mode, int(match[3] or 1), int(match[4]))
+    if match := _NAME.fullmatch(path.name):
+        return RecordName(int(match[2]), _MODES[match[1]], int(match[3] or 1), int(match[4]))
+    if match := _MERGED.fullmatch(path.name):
+        return MergedName(_MODES[match[1]], int(match[2]), int(match[3]), int(match[4]))
+    return None
 
 
 def files_of(folder: Path) -> Iterator[tuple[RecordName, Path]]:
-    """The record's files, by step, generation and rank."""
-    found = [(name, path) for path in folder.glob("*.parquet") if (name := name_of(path))]
-    yield from sorted(found)
+    """The files of a generation each, by step, generation and rank."""
+    found = ((name_of(path), path) for path in folder.glob("*.parquet"))
+    yield from sorted((name, path) for name, path in found if isinstance(name, RecordName))
+
+
+def merged_of(folder: Path) -> Iterator[tuple[MergedName, Path]]:
+    """The files of many generations."""
+    found = ((name_of(path), path) for path in folder.glob("*.parquet"))
+    yield from sorted((name, path) for name, path in found if isinstance(name, MergedName))
 
 
 def set_aside(path: Path) -> None:

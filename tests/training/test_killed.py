@@ -101,6 +101,7 @@ def test_run_that_is_killed_ten_times_has_every_step_once(start, tmp_path):
     printed = (tmp_path / "printed.txt").read_text()
     assert last.exitcode == 0, printed
     assert sorted(texts_of(run)) == list(range(1, N_STEPS + 1))
+    assert len(list((run / "completions").glob("step-*.parquet"))) < N_STEPS / 2  # merged
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     assert [row["step"] for row in lines if "loss" in row] == list(range(1, N_STEPS + 1))
     assert [name for name in files(tmp_path) if "partial" in name] == []
