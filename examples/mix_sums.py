@@ -1,7 +1,7 @@
-"""Rows for mix_demo.toml: the demo's sums of two digits, and some that its model cannot do.
+"""Rows for mix_demo.toml: the demo's sums of two digits, and as many that are hard for its model.
 
-Of the hard ones, with three digits, every completion is wrong at first. There a reward that is not
-gated on what is right is all that tells them apart.
+Of the hard ones, with three digits, hardly a completion is right at first. Where none of a group
+is, a reward that is not gated on what is right is all that tells them apart.
 """
 
 import json
@@ -12,21 +12,15 @@ from pathlib import Path
 from typing import Any
 
 DEMO = Path(__file__).parents[1] / "grpo_core" / "demo"
-N_HARD = 256
+N_HARD = 512
 
 
 def train() -> Iterator[dict[str, Any]]:
-    """The demo's 512 rows and 256 hard ones, shuffled."""
+    """The demo's 512 rows and 512 hard ones, shuffled."""
     draw = random.Random(0)
     rows = [*_demo("train.jsonl"), *(_hard(draw) for _ in range(N_HARD))]
     draw.shuffle(rows)
     yield from rows
-
-
-def only_hard() -> Iterator[dict[str, Any]]:
-    """256 hard rows: data that is too hard for the model."""
-    draw = random.Random(0)
-    yield from (_hard(draw) for _ in range(N_HARD))
 
 
 def test() -> Iterator[dict[str, Any]]:

@@ -1,13 +1,15 @@
-"""What runs of examples/mix_demo.toml came to: `python scripts/measure_mix.py wordy runs/x/model`.
+"""What runs of examples/mix_demo.toml came to.
 
-Samples each model at temperature 1 on the demo's 128 held-out sums and on 128 hard ones that no
-run saw, and prints a table. About a minute a model on one CPU core.
+    python scripts/measure_mix.py before=wordy gates=runs/gates-0/model,runs/gates-1/model
+
+Samples each model at temperature 1, four completions for each of the demo's 128 held-out sums and
+of 128 hard ones that no run saw, and prints a table: the mean of the models of a name and, of
+several (seeds), the lowest and the highest. Some ten seconds a model on one CPU core.
 """
 
 import argparse
-import importlib.util
+import runpy
 from collections.abc import Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,39 +23,57 @@ from grpo_core.training.sample import sample
 SUMS = Path(__file__).parents[1] / "examples" / "mix_sums.py"
 REWARDS = {"format": "format/tags", "correct": "math/answer_equals", "safety": "safety/clean"}
 MOST_TOKENS = 104
-N = 128
+TIMES = 4
 
 
 def measure(folder: Path, rows: Sequence[dict[str, Any]]) -> tuple[list[float], list[str]]:
-    """The mean of each reward and of the length, and the first three texts."""
+    """The mean of each reward and of the length, and the first two texts."""
     model = AutoModelForCausalLM.from_pretrained(folder)
     tokenizer = AutoTokenizer.from_pretrained(folder)
-    done = sample(model, tokenizer, rows, max_new_tokens=MOST_TOKENS, temperature=1.0, seed=0)
+    done = [
+        completion
+        for seed in range(TIMES)
+        for completion in sample(
+            model, tokenizer, rows, max_new_tokens=MOST_TOKENS, temperature=1.0, seed=seed
+        )
+    ]
     values = CompositeReward(REWARDS).score(done).values
     length = float(np.mean([len(c.token_ids or ()) for c in done]))
-    return [*np.nanmean(values, axis=0).tolist(), length], [c.text for c in done[:3]]
+    return [*np.nanmean(values, axis=0).tolist(), length], [c.text for c in done[:2]]
+
+
+def cell(values: Sequence[float], digits: int) -> str:
+    """The mean, and the lowest and highest of several values."""
+    mean = f"{np.mean(values):.{digits}f}"
+    if len(values) == 1:
+        return mean
+    return f"{mean} ({min(values):.{digits}f} to {max(values):.{digits}f})"
+
+
+def _named(text: str) -> tuple[str, list[Path]]:
+    name, equals, folders = text.partition("=")
+    if not (name and equals and folders):
+        raise argparse.ArgumentTypeError(f"expected NAME=FOLDER,…, got {text!r}")
+    return name, [Path(folder) for folder in folders.split(",")]
 
 
 def main() -> None:
-    """Print the table, and three completions of each model and kind."""
+    """Print the table, and two completions of each model and kind."""
     parser = argparse.ArgumentParser(description="Measure models of examples/mix_demo.toml.")
-    parser.add_argument("models", nargs="+", type=Path, help="model folders")
-    models: list[Path] = parser.parse_args().models
-    spec = importlib.util.spec_from_file_location("mix_sums", SUMS)
-    assert spec is not None
-    assert spec.loader is not None
-    sums = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(sums)
+    parser.add_argument("models", nargs="+", type=_named, help="NAME=MODEL_FOLDER,…")
+    models: list[tuple[str, list[Path]]] = parser.parse_args().models
+    sums = runpy.run_path(str(SUMS))
     torch.set_num_threads(1)
     print(f"| model | rows | {' | '.join(REWARDS)} | tokens |\n|---|---|{'---|' * 4}")
     shown = []
-    for folder in models:
-        for kind, rows in (("easy", sums.test), ("hard", sums.hard)):
-            means, texts = measure(folder, list(islice(rows(), N)))
-            *rewards, length = means
-            numbers = " | ".join(f"{mean:.2f}" for mean in rewards)
-            print(f"| {folder} | {kind} | {numbers} | {length:.0f} |", flush=True)
-            shown += [f"{folder}, {kind}: {text!r}" for text in texts]
+    for name, folders in models:
+        for kind, rows in (("easy", list(sums["test"]())), ("hard", list(sums["hard"]()))):
+            measured = [measure(folder, rows) for folder in folders]
+            *rewards, lengths = zip(*(means for means, _ in measured), strict=True)
+            cells = [*(cell(values, 2) for values in rewards), cell(lengths, 1)]
+            print(f"| {name} | {kind} | {' | '.join(cells)} |", flush=True)
+            for folder, (_, texts) in zip(folders, measured, strict=True):
+                shown += [f"{folder}, {kind}: {text!r}" for text in texts]
     print("\n".join(shown))
 
 

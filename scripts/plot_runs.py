@@ -1,16 +1,17 @@
-"""Draw metrics of runs as one SVG, a panel for each metric, a line for each run.
+"""Draw metrics of runs as one SVG, a panel for each metric, a line for each name.
 
     python scripts/plot_runs.py --out docs/how-to/mix.svg \
         --metric grpo/correct/raw_mean=correct --metric completions/mean_length=tokens \
-        gates=runs/gates "no gates=runs/no-gates"
+        gates=runs/gates-0,runs/gates-1 "no gates=runs/no-gates-0,runs/no-gates-1"
 
 The numbers are those of each run's metrics.jsonl; of the training a point is the mean of the last 5
-lines of the log, of an evaluation it is one.
+lines of the log, of an evaluation it is one. Of several runs (seeds) the line is their mean, and
+the band goes from the lowest to the highest.
 """
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -22,6 +23,7 @@ DASHES = ("", "6 3", "2 3", "8 3 2 3")  # told apart without colours too
 SMOOTH = 5
 
 Points = list[tuple[float, float]]
+Band = list[tuple[float, float, float, float]]  # step, lowest, mean and highest of the runs
 
 
 def read_points(run: Path, metric: str) -> Points:
@@ -38,7 +40,18 @@ def read_points(run: Path, metric: str) -> Points:
     return smooth
 
 
-def draw(runs: dict[str, Path], metrics: dict[str, str]) -> str:
+def join(runs: Sequence[Points]) -> Band:
+    """Lowest, mean and highest of the runs at the steps that all of them have."""
+    by_step = [dict(points) for points in runs]
+    shared = [step for step in by_step[0] if all(step in points for points in by_step)]
+    band = []
+    for step in shared:
+        values = [points[step] for points in by_step]
+        band.append((step, min(values), sum(values) / len(values), max(values)))
+    return band
+
+
+def draw(runs: Mapping[str, Sequence[Path]], metrics: Mapping[str, str]) -> str:
     """The SVG.
 
     Args:
@@ -60,14 +73,14 @@ def draw(runs: dict[str, Path], metrics: dict[str, str]) -> str:
     for i, (metric, title) in enumerate(metrics.items()):
         x = LEFT + i % COLUMNS * (WIDTH + GAP_X)
         y = TOP + i // COLUMNS * (HEIGHT + GAP_Y)
-        lines = [read_points(run, metric) for run in runs.values()]
-        parts.append(f'<g transform="translate({x} {y})">{_panel(title, lines)}</g>')
+        bands = [join([read_points(run, metric) for run in folders]) for folders in runs.values()]
+        parts.append(f'<g transform="translate({x} {y})">{_panel(title, bands)}</g>')
     return "\n".join([*parts, "</svg>", ""])
 
 
-def _panel(title: str, lines: Sequence[Points]) -> str:
-    last = max(step for points in lines for step, _ in points) or 1.0
-    highest = max(value for points in lines for _, value in points)
+def _panel(title: str, bands: Sequence[Band]) -> str:
+    last = max(step for band in bands for step, *_ in band) or 1.0
+    highest = max(value for band in bands for *_, value in band)
     top = 1.0 if highest <= 1.0 else -(-highest // 20) * 20
     parts = [f'<text y="-8" font-weight="bold">{escape(title)}</text>']
     for share in (0, 0.5, 1):
@@ -77,11 +90,19 @@ def _panel(title: str, lines: Sequence[Points]) -> str:
         step = f'<text x="{WIDTH * share:g}" y="{HEIGHT + 15}" text-anchor="middle">'
         parts.append(f"{step}{last * share:g}</text>")
     parts.append(f'<text x="{WIDTH / 2:g}" y="{HEIGHT + 29}" text-anchor="middle">step</text>')
-    for i, points in enumerate(lines):
-        places = " ".join(
+
+    def places(points: Iterable[tuple[float, float]]) -> str:
+        return " ".join(
             f"{WIDTH * step / last:.1f} {HEIGHT * (1 - value / top):.1f}" for step, value in points
         )
-        parts.append(f'<path d="M{places}" {_stroke(i)}/>')
+
+    for i, band in enumerate(bands):
+        edges = [(step, high) for step, *_, high in band]
+        edges += [(step, low) for step, low, *_ in reversed(band)]
+        parts.append(f'<path d="M{places(edges)}z" fill="{COLOURS[i]}" fill-opacity="0.15"/>')
+    for i, band in enumerate(bands):
+        line = places((step, mean) for step, _, mean, _ in band)
+        parts.append(f'<path d="M{line}" {_stroke(i)}/>')
     return "\n".join(parts)
 
 
@@ -100,13 +121,13 @@ def _pair(text: str) -> tuple[str, str]:
 def main() -> None:
     """Write the SVG."""
     parser = argparse.ArgumentParser(description="Draw metrics of runs as one SVG.")
-    parser.add_argument("runs", nargs="+", type=_pair, help="NAME=RUN_DIRECTORY, up to 4")
+    parser.add_argument("runs", nargs="+", type=_pair, help="NAME=RUN_DIRECTORY,…, up to 4")
     parser.add_argument("--metric", action="append", type=_pair, required=True, help="KEY=TITLE")
     parser.add_argument("--out", type=Path, required=True, help="the SVG, replaced")
     given = parser.parse_args()
     if len(given.runs) > len(COLOURS):
         parser.error(f"expected at most {len(COLOURS)} runs, got {len(given.runs)}")
-    runs = {name: Path(folder) for name, folder in given.runs}
+    runs = {name: [Path(folder) for folder in folders.split(",")] for name, folders in given.runs}
     given.out.write_text(draw(runs, dict(given.metric)), encoding="utf-8")
     print(f"wrote {given.out}")
 

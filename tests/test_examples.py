@@ -83,7 +83,7 @@ def test_mix_sums_has_easy_and_hard_rows_and_tests_the_easy_ones():
     train, test = list(sums.train()), list(sums.test())
     digits = [len(row["prompt"][0]["content"]) for row in train]  # 12+34=? or 123+456=?
 
-    assert (digits.count(7), digits.count(9), len(train)) == (512, 256, 768)
+    assert (digits.count(7), digits.count(9), len(train)) == (512, 512, 1024)
     assert (len(test), {len(row["prompt"][0]["content"]) for row in test}) == (128, {7})
     hard = {row["prompt"][0]["content"] for row in sums.hard()}
     assert len(hard) == 128
@@ -251,14 +251,39 @@ def test_make_gsm8k_rows_have_the_columns_of_the_hub(tmp_path):
     assert rows == [{"question": "How many?", "answer": "Steps.\n#### 1,600"}]
 
 
-def test_plot_runs_draws_a_line_for_each_run_and_smooths_the_training(tmp_path):
-    plots = load(ROOT / "scripts" / "plot_runs.py")
-    logged = [{"step": 5, "a": 0.0}, {"step": 10, "a": 1.0}, {"step": 10, "eval_a": 0.5}]
-    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(x) + "\n" for x in logged))
+def write_log(folder: Path, *lines: dict[str, float]) -> Path:
+    folder.mkdir()
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(x) + "\n" for x in lines))
+    return folder
 
-    svg = ElementTree.fromstring(plots.draw({"x<y": tmp_path, "z": tmp_path}, {"a": "A & B"}))
+
+def test_plot_runs_smooths_the_training_and_not_an_evaluation(tmp_path):
+    plots = load(ROOT / "scripts" / "plot_runs.py")
+    run = write_log(
+        tmp_path / "run", {"step": 5, "a": 0.0}, {"step": 10, "a": 1.0}, {"step": 10, "eval_a": 0.5}
+    )
+
+    assert plots.read_points(run, "a") == [(5.0, 0.0), (10.0, 0.5)]
+    assert plots.read_points(run, "eval_a") == [(10.0, 0.5)]
+
+
+def test_plot_runs_draws_the_mean_of_the_runs_of_a_name_and_a_band(tmp_path):
+    plots = load(ROOT / "scripts" / "plot_runs.py")
+    low = write_log(tmp_path / "low", {"step": 5, "a": 0.0}, {"step": 10, "a": 0.0})
+    high = write_log(tmp_path / "high", {"step": 5, "a": 1.0}, {"step": 10, "a": 1.0})
+
+    svg = ElementTree.fromstring(plots.draw({"x<y": [low, high], "z": [low]}, {"a": "A & B"}))
 
     drawn = [p.get("d") for p in svg.iter("{http://www.w3.org/2000/svg}path")]
-    # 250 by 150: the mean of 0 and 1 is half of the height.
-    assert drawn.count("M125.0 150.0 250.0 75.0") == 2
-    assert plots.read_points(tmp_path, "eval_a") == [(10.0, 0.5)]
+    # 250 by 150: the mean of 0 and 1 is half of the height; the band is all of it, there and back.
+    assert drawn.count("M125.0 75.0 250.0 75.0") == 1
+    assert drawn.count("M125.0 0.0 250.0 0.0 250.0 150.0 125.0 150.0z") == 1
+    assert drawn.count("M125.0 150.0 250.0 150.0") == 1
+
+
+def test_plot_runs_joins_the_steps_that_all_runs_of_a_name_have():
+    plots = load(ROOT / "scripts" / "plot_runs.py")
+
+    band = plots.join([[(5.0, 1.0), (10.0, 2.0)], [(5.0, 3.0)]])
+
+    assert band == [(5.0, 1.0, 2.0, 3.0)]
