@@ -7,6 +7,7 @@ from grpo_core import Completion, Fail, Score, Skip, reward
 from grpo_reward_brevity.asked import asked_length
 from grpo_reward_brevity.checks import check_choice, check_number
 from grpo_reward_brevity.lengths import Measured, Part, Truncated, Unit, needs
+from grpo_reward_brevity.right import is_right
 
 __all__ = ["Budget", "Part", "Truncated", "Unit"]
 
@@ -56,16 +57,19 @@ class Budget(Measured):
         check_number("threshold", self.threshold, -1e9, 1e9)
 
     def __call__(
-        self, completion: Completion, correct: float, target_length: int | None = None
+        self, completion: Completion, correct: float | bool, target_length: int | None = None
     ) -> Score | Skip | Fail:
         """Scores a completion by its length, if it is right."""
         asked = asked_length("budget", self.budget, target_length)
         if isinstance(asked, Fail):
             return asked
+        right = is_right(correct, self.threshold)
+        if isinstance(right, Fail):
+            return right
         n = self.length(completion)
         left = self.alpha * (asked - n)
         if self.form == "code":
             value = (min(1.0, max(-1.0, left)) + 1.0) / 2.0
         else:
             value = min(1.0, max(0.0, left + self.delta))
-        return self.score(completion, n, 0.0, value if correct >= self.threshold else 0.0)
+        return self.score(completion, n, 0.0, value if right else 0.0)

@@ -4,9 +4,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grpo_core import Completion, Score, Skip, reward
+from grpo_core import Completion, Fail, Score, Skip, reward
 from grpo_reward_brevity.checks import check_number, check_range
 from grpo_reward_brevity.lengths import Measured, Part, Truncated, Unit, needs
+from grpo_reward_brevity.right import is_right
 
 __all__ = ["Cosine", "Part", "Truncated", "Unit"]
 
@@ -68,12 +69,15 @@ class Cosine(Measured):
         self._wrong = check_range("wrong", self.wrong)
         self._low, _ = _range(right=self.right, wrong=self.wrong, exceed_value=self.exceed_value)
 
-    def __call__(self, completion: Completion, correct: float) -> Score | Skip:
+    def __call__(self, completion: Completion, correct: float | bool) -> Score | Skip | Fail:
         """Scores a completion by its length and by whether it is right."""
+        right = is_right(correct, self.threshold)
+        if isinstance(right, Fail):
+            return right
         n = self.length(completion)
         if self.exceed_value is not None and n >= self.max_length:
             value = self.exceed_value
-        elif correct >= self.threshold:
+        elif right:
             low, high = self._right
             value = cosine(n, self.max_length, at_zero=high, at_max=low)
         else:

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
-from grpo_core import Completion, Score, Skip, reward
+from grpo_core import Completion, Fail, Score, Skip, reward
 from grpo_reward_brevity.checks import check_number
 from grpo_reward_brevity.lengths import Measured, Part, Truncated, Unit, needs
+from grpo_reward_brevity.right import is_right
 
 __all__ = ["GroupRelative", "Part", "Truncated", "Unit"]
 
@@ -45,13 +46,19 @@ class GroupRelative(Measured):
         check_number("floor", self.floor, -0.5, 0.5)
         check_number("threshold", self.threshold, -1e9, 1e9)
 
-    def __call__(self, completions: list[Completion], correct: list[float]) -> list[Score | Skip]:
+    def __call__(
+        self, completions: list[Completion], correct: list[float | bool]
+    ) -> list[Score | Skip | Fail]:
         """Scores the completions of one prompt."""
         lengths = [self.length(completion) for completion in completions]
         shortest, longest = min(lengths), max(lengths)
-        scores = []
-        for completion, n, right in zip(completions, lengths, correct, strict=True):
-            value = self._value(n, shortest, longest, is_right=right >= self.threshold)
+        scores: list[Score | Skip | Fail] = []
+        for completion, n, given in zip(completions, lengths, correct, strict=True):
+            right = is_right(given, self.threshold)
+            if isinstance(right, Fail):
+                scores.append(right)
+                continue
+            value = self._value(n, shortest, longest, is_right=right)
             scores.append(self.score(completion, n, -0.5, value))
         return scores
 

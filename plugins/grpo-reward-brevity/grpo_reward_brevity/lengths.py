@@ -7,6 +7,7 @@ from typing import Literal, get_args
 
 from grpo_core import Completion, Score, Skip
 from grpo_reward_brevity.checks import check_choice, check_number
+from grpo_reward_brevity.visible import is_visible
 
 # No `from __future__ import annotations` here: the fields of Measured are options of every reward,
 # and its types must be there in whatever module they are read.
@@ -27,7 +28,8 @@ class Measured:
             A part has tokens only with a tokenizer.
         think_tag: Name of the tag around the reasoning.
         strip: Whether white space around the part is left out of chars.
-        min_length: A shorter part earns the low end of the range, 1 to let silence earn nothing.
+        min_length: A shorter part earns the low end of the range, and so does one that shows
+            nothing, whatever it counts: an empty reply has one token, the last. 0 for neither.
         truncated: What a completion counts as that was cut off at the length limit: "count" by
             its length as any other, "low" as the low end of the range, "skip" as no value.
         tokenizer: Name or folder of a tokenizer that counts tokens; "" takes the trainer's ids.
@@ -79,12 +81,15 @@ class Measured:
             if completion.token_ids is None:
                 raise ValueError("the completion has no token ids; set unit or tokenizer")
             return len(completion.token_ids)
-        text = part_of(completion.text, completion.prefill, self.part, self.think_tag)
+        text = self._part(completion)
         if self.unit == "words":
             return len(text.split())
         if self.unit == "tokens":
             return _counter(self.tokenizer)(text)
         return len(text.strip() if self.strip else text)
+
+    def _part(self, completion: Completion) -> str:
+        return part_of(completion.text, completion.prefill, self.part, self.think_tag)
 
     def score(self, completion: Completion, n: int, low: float, value: float) -> Score | Skip:
         """What a completion of a length earns.
@@ -104,6 +109,8 @@ class Measured:
             return Score(low, f"cut off after {counted}", metrics)
         if n < self.min_length:
             return Score(low, f"{counted}, fewer than min_length = {self.min_length}", metrics)
+        if self.min_length and not is_visible(self._part(completion)):
+            return Score(low, f"{counted}, and nothing to be seen in them", metrics)
         return Score(value, counted, metrics)
 
 

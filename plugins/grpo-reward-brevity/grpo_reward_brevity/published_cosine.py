@@ -4,8 +4,9 @@ import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from grpo_core import Completion, reward
+from grpo_core import Completion, Fail, reward
 from grpo_reward_brevity.checks import check_choice, check_number
+from grpo_reward_brevity.right import is_right
 
 Rule = Literal["trl", "open_r1", "open_r1_config", "ms_swift", "paper_code"]
 
@@ -60,13 +61,16 @@ class PublishedCosine:
         check_choice("rule", self.rule, get_args(Rule))
         check_number("max_length", self.max_length, 1, 1e9)
 
-    def __call__(self, completion: Completion, correct: float) -> float:
+    def __call__(self, completion: Completion, correct: float | bool) -> float | Fail:
         """Scores a completion by its length and by whether it is right."""
+        right = is_right(correct, 0.5)
+        if isinstance(right, Fail):
+            return right
         counted = completion.text if self.rule.startswith("open_r1") else completion.token_ids or ()
         n, limit = len(counted), self.max_length
         if self.rule == "paper_code" and n + _PAPER_MARGIN >= limit:
             return 0.0
-        at_zero, at_max = _ENDS[self.rule][0 if correct >= 0.5 else 1]
+        at_zero, at_max = _ENDS[self.rule][0 if right else 1]
         x = min(n / limit, 1.0) if self.rule == "trl" else n / limit
         share = (1.0 + math.cos(math.pi * x)) / 2.0
         return at_zero * share + at_max * (1.0 - share)

@@ -7,6 +7,7 @@ from grpo_core import Completion, Fail, Score, Skip, reward
 from grpo_reward_brevity.asked import asked_length
 from grpo_reward_brevity.checks import check_choice, check_number
 from grpo_reward_brevity.lengths import Measured, Part, Truncated, Unit, needs
+from grpo_reward_brevity.right import is_right
 
 __all__ = ["Part", "Target", "Truncated", "Unit"]
 
@@ -32,9 +33,9 @@ class Target(Measured):
     Source: Aggarwal and Welleck, "L1" (arXiv 2503.04697), LCPO-Exact: the sum is the paper's
     equation 1, the product the multiplied form of its code. Deterministic.
 
-    An empty completion earns the low end of the range by `min_length`; of the product that is 0.0,
-    as for every wrong answer. Under the sum a wrong answer of the right length earns more than a
-    right one that is off by more than 1 / alpha.
+    An empty completion earns 0.0 of the product, as every wrong answer does; of the sum what a
+    wrong one of no length does, -alpha t (both by `min_length`). Under the sum a wrong answer of
+    the right length earns more than a right one that is off by more than 1 / alpha.
 
     How a lazy model could cheat: a right answer can be padded, or cut, to the length. That is what
     it is paid for.
@@ -61,15 +62,20 @@ class Target(Measured):
         check_number("threshold", self.threshold, -1e9, 1e9)
 
     def __call__(
-        self, completion: Completion, correct: float, target_length: int | None = None
+        self, completion: Completion, correct: float | bool, target_length: int | None = None
     ) -> Score | Skip | Fail:
         """Scores a completion by its length, if it is right."""
         asked = asked_length("target", self.target, target_length)
         if isinstance(asked, Fail):
             return asked
+        right = is_right(correct, self.threshold)
+        if isinstance(right, Fail):
+            return right
         n = self.length(completion)
-        is_right = correct >= self.threshold
         off = self.alpha * abs(n - asked)
         if self.form == "sum":
-            return self.score(completion, n, _LOWEST, max(_LOWEST, is_right - off))
-        return self.score(completion, n, 0.0, max(0.0, 1.0 - off) if is_right else 0.0)
+            # What the range ends in would drown the rest of the group: silence and what was cut
+            # off are held for wrong, and for no nearer to the target than nothing.
+            low = max(_LOWEST, -max(off, self.alpha * asked))
+            return self.score(completion, n, low, max(_LOWEST, right - off))
+        return self.score(completion, n, 0.0, max(0.0, 1.0 - off) if right else 0.0)

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from grpo_reward_brevity import Cosine, GroupRelative, Linear, SoftLimit, Target
+from grpo_reward_brevity import (
+    Budget,
+    Cosine,
+    GroupRelative,
+    Linear,
+    PublishedCosine,
+    SoftLimit,
+    Target,
+)
 
-from grpo_core import Completion, Skip, load_reward
+from grpo_core import Completion, Fail, Skip, load_reward
 
 THOUGHT = "<think>two and two</think> It is four. "
 
@@ -70,6 +78,91 @@ def test_silence_earns_the_low_end():
     assert [s.value for s in group] == [-0.5, 0.1]
 
 
+@pytest.mark.parametrize(
+    "text",
+    # The trainer's ids hold the token that ends the text, so the empty reply has one.
+    [
+        "",
+        " \n ",
+        "\u200b",
+        "\ufeff\u200d",
+        "\xad",
+        "\0",
+        "\u3164\u115f",
+        "\u2800",
+        "\u0301",
+        "\ud800",
+    ],
+)
+def test_what_cannot_be_seen_is_silence_in_every_unit(text):
+    one = Completion(text, token_ids=(5, 6, 2))
+    for unit in ("tokens", "chars", "words"):
+        options = {"unit": unit}
+        lows = [
+            (Linear(max_length=9, **options)(one), 0.0),
+            (SoftLimit(max_length=9, **options)(one), -1.0),
+            (Cosine(max_length=9, **options)(one, 1.0), -1.0),
+            (Target(target=3, **options)(one, 1.0), 0.0),
+            (Budget(budget=9, **options)(one, 1.0), 0.0),
+            (
+                GroupRelative(**options)([one, Completion("four", token_ids=(1,))], [1.0, 1.0])[0],
+                -0.5,
+            ),
+        ]
+        for score, low in lows:
+            assert score.value == low
+    assert Linear(max_length=9)(one).reason == "3 tokens, and nothing to be seen in them"
+    # The formulas alone, as published.
+    assert Linear(max_length=9, min_length=0)(one).value == 1.0
+
+
+@pytest.mark.parametrize("text", [".", "4", "é", "👍", "漢", "a\u200b", "<think>\n</think>"])
+def test_what_can_be_seen_is_no_silence(text):
+    assert Linear(max_length=9)(Completion(text, token_ids=(5, 2))).value == 1.0
+
+
+def test_part_that_shows_nothing_is_silence_whatever_the_rest_says():
+    text = "<think>\u200b</think>It is four."
+    think = Linear(max_length=9, unit="chars", part="think")
+    assert think(Completion(text)).value == 0.0
+    assert Linear(max_length=20, unit="chars", part="answer")(Completion(text)).value == 1.0
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    "built",
+    [
+        Cosine(max_length=9),
+        Target(target=9),
+        Budget(budget=9),
+        PublishedCosine(rule="trl", max_length=9),
+    ],
+)
+def test_answer_that_is_neither_right_nor_wrong_fails(built):
+    outcome = built(Completion("four", token_ids=(1,)), NAN)
+    assert outcome == Fail("correct must be a number, to be held to a threshold; got nan")
+
+
+def test_one_unknown_answer_of_a_group_fails_and_the_others_are_scored():
+    group = [Completion("four", token_ids=tuple(range(n))) for n in (1, 2, 3)]
+    scores = GroupRelative()(group, [1.0, NAN, 1.0])
+    assert isinstance(scores[1], Fail)
+    assert [scores[0].value, scores[2].value] == pytest.approx([0.5, 0.1])
+
+
+@pytest.mark.parametrize("name", ["cosine", "group_relative"])
+def test_a_column_of_booleans_says_what_is_right(name):
+    options = {"unit": "chars", **({"max_length": 9} if name == "cosine" else {})}
+    reward = load_reward(f"brevity/{name}", options=options)
+    if name == "cosine":
+        assert reward("four", correct=True).value == reward("four", correct=1.0).value
+        assert reward("four", correct=False).value == reward("four", correct=0.0).value
+    else:
+        assert reward("four", correct=True).value == 0.0
+
+
 def test_what_was_cut_off_is_told_apart():
     cut = Completion("a" * 50, truncated=True)
     whole = Completion("a" * 50, truncated=False)
@@ -121,3 +214,11 @@ def test_tokens_of_a_part_by_a_tokenizer(tmp_path):
     assert think.length(Completion("<think>two and two</think>four")) == 3
     answer = Linear(max_length=5, part="answer", tokenizer=str(tmp_path))
     assert answer.length(Completion("<think>two and two</think>four")) == 1
+
+
+def test_silence_under_the_sum_is_a_wrong_answer_of_no_length():
+    summed = Target(target=1000, form="sum", truncated="low")
+    # -0.0003 * 1,000, not the end of the range, beside which no other reply would count.
+    assert summed(Completion("", token_ids=(2,)), 1.0).value == pytest.approx(-0.3)
+    cut = Completion("a", token_ids=tuple(range(5000)), truncated=True)
+    assert summed(cut, 1.0).value == pytest.approx(-1.2)  # -0.0003 * 4,000

@@ -5,7 +5,16 @@ from __future__ import annotations
 import math
 
 import pytest
-from grpo_reward_brevity import Budget, Cosine, GroupRelative, Linear, SoftLimit, Target
+from grpo_reward_brevity import (
+    Budget,
+    Cosine,
+    GroupRelative,
+    Linear,
+    PublishedCosine,
+    PublishedOverlong,
+    SoftLimit,
+    Target,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -74,3 +83,48 @@ def test_no_right_answer_is_below_a_wrong_one(group, floor):
 @pytest.mark.parametrize("built", [SoftLimit(max_length=5), Linear(max_length=5)])
 def test_the_longest_text_is_a_number_too(built):
     assert math.isfinite(built(of(100_000)).value)
+
+
+# Every reward with a limit of 100, and the ends of its range.
+EDGES = [
+    (Linear(max_length=100), 0.0, 1.0),
+    (Linear(max_length=100, zero_length=101), 0.0, 1.0),
+    (SoftLimit(max_length=100), -1.0, 0.0),
+    (SoftLimit(max_length=100, cache=0), -1.0, 0.0),
+    (SoftLimit(max_length=100, cache=100), -1.0, 0.0),
+    (SoftLimit(max_length=100, cache=100, min_length=0), -1.0, 0.0),
+    (Cosine(max_length=100), -1.0, 1.0),
+    (Cosine(max_length=1, min_length=0), -1.0, 1.0),
+    (Target(target=100), 0.0, 1.0),
+    (Target(target=100, form="sum"), -1e9, 1.0),
+    (Budget(budget=100), 0.0, 1.0),
+    (Budget(budget=100, form="code", min_length=0), 0.0, 1.0),
+    *(
+        (PublishedOverlong(rule=rule, max_length=100, cache=100), low, 0.0)
+        for rule, low in (("trl", -1.0), ("open_r1", -1.0), ("ms_swift", -1e9), ("verl", -1e9))
+    ),
+    (PublishedOverlong(rule="trl", max_length=100, cache=0), -1.0, 0.0),
+    *(
+        (PublishedCosine(rule=rule, max_length=100), -1.0, 1.0)
+        for rule in ("trl", "open_r1", "open_r1_config", "ms_swift", "paper_code")
+    ),
+]
+
+
+@pytest.mark.parametrize(("built", "low", "high"), EDGES)
+@pytest.mark.parametrize("n", [0, 1, 2, 84, 99, 100, 101, 200, 100_000])
+@pytest.mark.parametrize("correct", [0.0, 1.0])
+def test_no_edge_leaves_the_range(built, low, high, n, correct):
+    args = () if isinstance(built, Linear | SoftLimit | PublishedOverlong) else (correct,)
+    score = built(Completion("a" * n, token_ids=tuple(range(n))), *args)
+    value = score if isinstance(score, float) else score.value
+    assert math.isfinite(value)
+    assert low <= value <= high
+
+
+@given(st.lists(lengths, min_size=1, max_size=9), st.floats(-0.5, 0.5), st.floats(0, 1))
+def test_a_group_of_any_size_and_lengths_has_numbers(group, floor, correct):
+    scores = GroupRelative(floor=floor)([of(n) for n in group], [correct] * len(group))
+    assert all(math.isfinite(s.value) and -0.5 <= s.value <= 0.5 for s in scores)
+    if len(set(group)) == 1 and group[0]:
+        assert {s.value for s in scores} == {0.0}

@@ -1,0 +1,17 @@
+"""Whether an answer is right: the input `correct` and the option `threshold`."""
+
+from __future__ import annotations
+
+from grpo_core import Fail
+
+
+def is_right(correct: float, threshold: float) -> bool | Fail:
+    """Whether an answer is right; Fail where that is no number, which is neither.
+
+    Args:
+        correct: The input: 1.0 or true for right, 0.0 or false for wrong, or what lies between.
+        threshold: From which value on an answer is right.
+    """
+    if correct != correct:  # NaN
+        return Fail(f"correct must be a number, to be held to a threshold; got {correct}")
+    return correct >= threshold
