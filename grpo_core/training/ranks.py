@@ -6,11 +6,12 @@ travels with it and is raised in all. So none waits for another that has left.
 
 from __future__ import annotations
 
+import atexit
 import pickle
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import Any, NamedTuple, TypeVar
 
@@ -86,6 +87,7 @@ class Ranks:
             # Of its own, on CPUs: texts have no business on a GPU, and only gloo names who is
             # missing.
             self._group = dist.new_group(backend="gloo", timeout=timedelta(seconds=timeout_s))
+            atexit.register(_leave, self._group)
 
     @property
     def alone(self) -> bool:
@@ -258,6 +260,15 @@ class Ranks:
         self.stop = None
         self._raised = _KINDS.get(kind, RankError)(text)
         raise self._raised from own
+
+
+def _leave(group: Any) -> None:
+    """Ends the threads of gloo before Python ends, which they may otherwise turn into an abort."""
+    with suppress(RuntimeError, ValueError, AssertionError):  # left already
+        if dist.is_initialized() and dist.get_backend() == "gloo":
+            dist.destroy_process_group()
+        elif dist.is_initialized():
+            dist.destroy_process_group(group)
 
 
 def _kind(error: BaseException) -> str:

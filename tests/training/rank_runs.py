@@ -287,7 +287,14 @@ def hangs(folder: Path, rank: int) -> Any:
     return _with_a_second_step(rank, lambda: time.sleep(1000))
 
 
-def command(folder: Path, rank: int) -> Any:
+def script(folder: Path, rank: int) -> Any:
+    """TRL's own trainer, with a record of the first four completions of each generation."""
+    made = short_runs.theirs(REWARDS, dataset(), settings(use_cpu=True, max_steps=2), record=4)
+    made.train()
+    return [log["grpo/above/raw_mean"] for log in made.state.log_history if "loss" in log]
+
+
+def train(folder: Path, rank: int) -> Any:
     """`grpo train run.toml`, which leaves by its exit code."""
     sys.argv = ["grpo", "train", "run.toml"]
     grpo_core.cli.main()
@@ -306,7 +313,7 @@ def interrupted(folder: Path, rank: int) -> Any:
         return inner(*arguments, **further)
 
     seams.Seam.column = column
-    return command(folder, rank)
+    return train(folder, rank)
 
 
 def resumed(folder: Path, rank: int) -> Any:
@@ -324,7 +331,7 @@ def resumed(folder: Path, rank: int) -> Any:
 
 SCENARIOS: dict[str, Callable[[Path, int], Any]] = {
     f.__name__: f
-    for f in (groups, budget, raising, fault, ends, hangs, command, interrupted, resumed)
+    for f in (groups, budget, raising, fault, ends, hangs, script, train, interrupted, resumed)
 }
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -38,6 +41,12 @@ temperature = 1.0
 """
 
 pytestmark = pytest.mark.slow
+
+
+def write_config(folder, model):
+    rows = [{"prompt": f"{i}+1="} for i in range(8)]
+    (folder / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "run.toml").write_text(CONFIG.format(model=model))
 
 
 def recorded(folder, mode="train"):
@@ -144,10 +153,55 @@ def test_the_others_name_a_process_that_is_gone(pair, scenario, code, said):  # 
     )
 
 
+def test_script_of_trl_trains_on_two_processes(pair, tmp_path):  # noqa: F811
+    two = pair("script")
+    assert two.join() == [0, 0], two.printed(0) + two.printed(1)
+
+    assert two.told(0) == two.told(1)
+    files = sorted(p.name for p in (tmp_path / "out/run-001/completions").iterdir())
+    assert files == [f"step-00000{s}-r{r}.parquet" for s in (1, 2) for r in (0, 1)]
+    # The first four of twelve, all of which process 0 holds.
+    assert [(len(b.completions), b.size) for b in recorded(tmp_path)] == [(4, 12), (4, 12)]
+
+
+def test_torchrun_trains_a_config(tmp_path, model_folder):
+    write_config(tmp_path, model_folder)
+    launcher = ("-m", "torch.distributed.run", "--nproc_per_node", "2", "-m", "grpo_core.cli")
+    ran = subprocess.run(
+        [sys.executable, *launcher, "train", "run.toml"],
+        cwd=tmp_path,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+    assert ran.returncode == 0, ran.stderr
+    assert [line.split(" | ")[0] for line in ran.stdout.splitlines() if " | " in line] == [
+        "step 1/3",
+        "step 2/3",
+        "step 3/3",
+    ]
+    assert ran.stdout.endswith("model: runs/run-001/model\nrun:   runs/run-001\n")
+    run = tmp_path / "runs/run-001"
+    assert (run / "model/model.safetensors").is_file()
+    assert [len(b.completions) for b in read_record(run, "train")] == [8, 8, 8]
+
+
+def test_wrong_config_is_told_once(pair, tmp_path, model_folder):  # noqa: F811
+    write_config(tmp_path, model_folder)
+    config = (tmp_path / "run.toml").read_text()
+    (tmp_path / "run.toml").write_text(config.replace("format/tags", "format/tagz"))
+    two = pair("train")
+
+    assert two.join() == [2, 2], two.printed(0) + two.printed(1)
+    assert "rewards.tags.use" in two.printed(0)
+    assert two.printed(1) == "rank 1: error: 1 problem in run.toml:\n"
+
+
 def test_interrupt_of_one_process_stops_both_with_a_checkpoint(pair, tmp_path, model_folder):  # noqa: F811
-    rows = [{"prompt": f"{i}+1="} for i in range(8)]
-    (tmp_path / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (tmp_path / "run.toml").write_text(CONFIG.format(model=model_folder))
+    write_config(tmp_path, model_folder)
     two = pair("interrupted")
 
     assert two.join() == [130, 130], two.printed(0) + two.printed(1)
