@@ -221,11 +221,11 @@ def test_rest_is_called_if_late_calls_end_soon(release):
 
 def test_deadline_counts_from_the_start_of_the_call():
     def reward(completion, i):
-        time.sleep(0.5)
+        time.sleep(0.6)
         return 1.0
 
-    # All together they take 3 s.
-    outcomes = batch(reward, 6, timeout_s=PATIENT_S, concurrency=1).outcomes()
+    # All together they take 3.6 s.
+    outcomes = batch(reward, 6, timeout_s=PATIENT_S + 0.6, concurrency=1).outcomes()
 
     assert outcomes == [Outcome(1.0)] * 6
 
@@ -391,13 +391,13 @@ def test_each_try_has_its_own_deadline(monkeypatch):
 
     def reward(completion, i):
         tries.append(i)
-        time.sleep(0.7)
+        time.sleep(0.9)
         if len(tries) < 4:
             raise ConnectionError
         return 1.0
 
-    # All together they take 2.8 s.
-    assert batch(reward, 1, retries=3, timeout_s=PATIENT_S).outcomes() == [Outcome(1.0)]
+    # All together they take 3.6 s.
+    assert batch(reward, 1, retries=3, timeout_s=PATIENT_S + 0.9).outcomes() == [Outcome(1.0)]
 
 
 # Rate
