@@ -90,7 +90,12 @@ def train_run(
     if there is None:
         run = RunDir(run_path(config))
     else:
-        manifest = {"rewards": composite.describe(), **prepared.fingerprints}
+        manifest = {
+            "config": _resolved(config),
+            "args": args.to_dict(),
+            "rewards": composite.describe(),
+            **prepared.fingerprints,
+        }
         run = go_on(there, manifest, allow_changed=allow_changed)
         args.output_dir = str(run.path / "checkpoints")
     args.model_init_kwargs = {**(args.model_init_kwargs or {}), **_model_arguments(config.model)}
