@@ -18,7 +18,7 @@ from grpo_core.changes import run_changes, setting_changes
 from grpo_core.errors import ConfigError, Problem
 from grpo_core.reader import Draft
 from grpo_core.record import CONFIG, MANIFEST, RunDir, last_taken, read_manifest, to_json
-from grpo_core.training.checkpoints import last_whole, remove_behind, steps_of
+from grpo_core.training.checkpoints import last_whole, leave_behind, remove_behind, steps_of
 from grpo_core.training.rates import scale_rates
 
 logger = logging.getLogger("grpo_core")
@@ -134,6 +134,8 @@ class Resumed(TrainerCallback):
         done = state.global_step
         if not done:
             return
+        if state.is_world_process_zero:
+            leave_behind(Path(args.output_dir), done)
         if before and before != args.learning_rate:
             scale_rates(kwargs["optimizer"], kwargs["lr_scheduler"], args.learning_rate / before)
         if done >= state.max_steps:
