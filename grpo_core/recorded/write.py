@@ -128,7 +128,7 @@ class CompletionRecord:
             for found in mergeable(files):
                 steps = [files[path].step for path, _ in found]
                 target = self.folder / MergedName(mode, steps[0], steps[-1], self.rank).file
-                if target.exists():  # never so in an order of events that is known
+                if target.exists():  # of an evaluation that was done once more
                     continue
                 _write_whole(target, merged([table for _, table in found]))
                 for path, _ in found:
