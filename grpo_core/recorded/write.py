@@ -40,7 +40,13 @@ class CompletionRecord:
     """
 
     def __init__(self, folder: Path, section: RecordSection, rank: int = 0, world: int = 1) -> None:
-        """Takes what is to be kept; writes nothing yet."""
+        """Takes what is to be kept; writes nothing yet.
+
+        Raises:
+            ValueError: There is no such rank among so many.
+        """
+        if not 0 <= rank < world:  # it would set nothing aside
+            raise ValueError(f"expected a rank from 0 to {world - 1}, got {rank}")
         self.folder = folder
         self.rank = rank
         self.world = world
