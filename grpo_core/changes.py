@@ -1,4 +1,4 @@
-"""What of a run's rewards, weights and data is not as its manifest says."""
+"""What of a run's rewards, weights, data, model and settings is not as its manifest says."""
 
 from __future__ import annotations
 
@@ -18,6 +18,25 @@ _OF_POLICY = ("timeout_s", "on_timeout", "on_error")
 _OF_TOTAL = ("weight", "missing", "transform", "requires", "otherwise", "shadow", "modes")
 # What tells the rows of two data sets apart; each kind of data has some of them.
 _OF_DATA = ("rows", "sha256", "files", "sha256_of_rows", "fingerprint", "held_out_of", "seed")
+
+# Fields of [train] that say what a completion is sampled from, what an advantage is made of, and
+# what the KL is to. A record in which one of them changes half way is that of two runs.
+_OF_RECORD = (
+    *("num_generations", "multi_objective_aggregation", "scale_rewards", "beta"),
+    *("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "generation_kwargs"),
+    *("max_completion_length", "chat_template_kwargs", "mask_truncated_completions"),
+    *("sync_ref_model", "ref_model_mixup_alpha", "ref_model_sync_steps"),
+)
+# Those that a run sets itself, or that are said elsewhere.
+_NOT_SAID = (
+    *("output_dir", "eval_on_start", "model_init_kwargs", "generation_batch_size", "local_rank"),
+    *("hub_token", "resume_from_checkpoint", "reward_weights"),
+)
+# Those that the optimizer has from its checkpoint.
+_OF_OPTIMIZER = ("weight_decay", "adam_beta1", "adam_beta2", "adam_epsilon", "optim", "optim_args")
+_OF_MODEL = ("name", "lora", "chat_template", "quantization")
+# Names that this project has for fields of TRL.
+_ALIASES = {"beta": "kl_coef", "epsilon": "clip_range"}
 
 
 def value_changes(before: _Described, now: _Described) -> list[str]:
@@ -41,7 +60,9 @@ def value_changes(before: _Described, now: _Described) -> list[str]:
 
 
 def run_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """What differs between two manifests in rewards, weights and data, a line each.
+    """What makes another run of one that goes on, a line each.
+
+    Its rewards, weights and data, its model, and the settings that its record depends on.
 
     Args:
         before: The manifest of a run.
@@ -60,7 +81,57 @@ def run_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
         lines.append(f"rewards were in the order {', '.join(rewards)}, are {', '.join(new)}")
     for part in ("data", "eval"):
         lines += _data_changes(part, before.get(part), now.get(part))
+    return [*lines, *_model_changes(before, now), *_args_changes(before, now, of_record=True)]
+
+
+def setting_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What else of `[train]` differs, as a longer run or another learning rate, a line each.
+
+    Args:
+        before: The manifest of a run.
+        now: That of the run as it would go on.
+    """
+    return _args_changes(before, now, of_record=False)
+
+
+def _args_changes(
+    before: Mapping[str, Any], now: Mapping[str, Any], *, of_record: bool
+) -> list[str]:
+    args, new = before.get("args", {}), now.get("args", {})
+    lines = []
+    for key in args:  # those of both: a library may have got further ones
+        if key not in new or key in _NOT_SAID or (key in _OF_RECORD) != of_record:
+            continue
+        made = _differences(f"train.{_ALIASES.get(key, key)}", args[key], new[key])
+        if key in _OF_OPTIMIZER:
+            made = [
+                f"{line}, but the optimizer goes on with that of the checkpoint" for line in made
+            ]
+        lines += made
     return lines
+
+
+def _model_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    model, new = (m.get("config", {}).get("model") for m in (before, now))
+    if model is None or new is None:  # a script's, which has no config
+        model, new = ({"name": m.get("model")} for m in (before, now))
+        if not model["name"] or not new["name"]:
+            return []
+    lines = []
+    for key in _OF_MODEL:
+        if key == "name" and _same_place(str(model.get(key)), str(new.get(key))):
+            continue
+        lines += _differences(f"model.{key}", model.get(key), new.get(key))
+    return lines
+
+
+def _same_place(one: str, other: str) -> bool:
+    """True if two paths may lead to one folder: a config in a run's directory has absolute ones."""
+    first, second = sorted((PurePath(one), PurePath(other)), key=PurePath.is_absolute)
+    if first.is_absolute() == second.is_absolute():
+        return first == second
+    parts = [p for p in first.parts if p != ".."]
+    return bool(parts) and list(second.parts[-len(parts) :]) == parts
 
 
 def _reward_changes(where: str, before: _Described, now: _Described) -> list[str]:

@@ -321,8 +321,17 @@ def _version(name: str) -> str | None:
 
 
 def _write_whole(path: Path, text: str) -> None:
-    """Writes the file so that a reader never meets half of it."""
+    """Writes the file so that a reader never meets half of it.
+
+    Raises:
+        RunDirError: It cannot be written, as on a full disk.
+    """
     partial = path.with_name(path.name + ".partial")
-    # A file name that is no UTF-8 holds halves of surrogate pairs; JSON writes them as escapes.
-    partial.write_text(text, encoding="utf-8", errors="backslashreplace")
-    partial.replace(path)
+    try:
+        # A file name that is no UTF-8 holds halves of surrogate pairs; JSON writes them as escapes.
+        partial.write_text(text, encoding="utf-8", errors="backslashreplace")
+        partial.replace(path)
+    except OSError as exc:
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
+        raise RunDirError(f"{path} cannot be written: {exc.strerror or exc}") from exc

@@ -2,7 +2,7 @@
 
 import pytest
 
-from grpo_core.changes import run_changes, value_changes
+from grpo_core.changes import run_changes, setting_changes, value_changes
 
 REWARD = {
     "use": "/home/a/rewards.py:right",
@@ -124,3 +124,73 @@ def test_evaluation_that_came_is_named():
 
     assert run_changes(manifest(), now) == ["[eval] was not there and is now"]
     assert run_changes(now, manifest()) == ["[eval] was there and is not"]
+
+
+ARGS = {"beta": 0.1, "num_generations": 4, "learning_rate": 1e-6, "max_steps": 10, "optim": "adamw"}
+
+
+def of_model(name, **changes):
+    config = {"model": {"name": name, **changes.pop("model", {})}}
+    return {**manifest(), "config": config, "args": {**ARGS, **changes}}
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        ({"beta": 0.2}, "train.kl_coef was 0.1 and is 0.2"),
+        ({"num_generations": 8}, "train.num_generations was 4 and is 8"),
+        ({"model": {"lora": {"r": 8}}}, 'model.lora was not set and is {"r": 8}'),
+    ],
+)
+def test_what_the_record_depends_on_makes_another_run(change, line):
+    before, now = of_model("m"), of_model("m", **change)
+
+    assert run_changes(before, now) == [line]
+    assert setting_changes(before, now) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        ({"learning_rate": 1e-5}, "train.learning_rate was 1e-06 and is 1e-05"),
+        ({"max_steps": 20}, "train.max_steps was 10 and is 20"),
+        (
+            {"optim": "sgd"},
+            'train.optim was "adamw" and is "sgd", but the optimizer goes on with that of the '
+            "checkpoint",
+        ),
+    ],
+)
+def test_other_settings_are_only_said(change, line):
+    before, now = of_model("m"), of_model("m", **change)
+
+    assert run_changes(before, now) == []
+    assert setting_changes(before, now) == [line]
+
+
+def test_fields_that_one_manifest_lacks_are_no_change():
+    before = {**manifest(), "args": {"beta": 0.1, "output_dir": "a"}}
+    now = {**manifest(), "args": {**ARGS, "output_dir": "b"}}
+
+    assert run_changes(before, now) == setting_changes(before, now) == []
+    assert run_changes(manifest(), of_model("m")) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "lines"),
+    [
+        ("../model", "/home/a/model", []),
+        ("org/model", "/home/org/model", []),
+        ("org/model", "other/model", ['model.name was "org/model" and is "other/model"']),
+        ("/a/model", "/b/model", ['model.name was "/a/model" and is "/b/model"']),
+        ("model", "/home/a/other", ['model.name was "model" and is "/home/a/other"']),
+    ],
+)
+def test_model_is_another_where_its_name_is(one, other, lines):
+    assert run_changes(of_model(one), of_model(other)) == lines
+
+
+def test_model_of_a_script_is_compared_too():
+    before, now = ({**manifest(), "model": name} for name in ("org/a", "org/b"))
+
+    assert run_changes(before, now) == ['model.name was "org/a" and is "org/b"']

@@ -297,3 +297,19 @@ def test_file_sha256_is_that_of_the_content(tmp_path):
     assert file_sha256(tmp_path / "f") == (
         "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
     )
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "config.toml"])
+def test_file_that_cannot_be_written_is_named_and_leaves_no_half(tmp_path, monkeypatch, name):
+    run = RunDir(tmp_path / "run")
+
+    def full(path, *args, **kwargs):
+        path.touch()
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+
+    with pytest.raises(RunDirError, match=f"run/{name} cannot be written: No space left on device"):
+        run.write_manifest({}) if name == "manifest.json" else run.write_config({})
+
+    assert list(run.path.iterdir()) == []

@@ -21,7 +21,7 @@ def train(
     ] = False,
     allow_changed: Annotated[
         bool,
-        typer.Option("--allow-changed", help="Go on with other rewards, weights or data."),
+        typer.Option("--allow-changed", help="Go on though it is another run now."),
     ] = False,
     allow_plugin: Annotated[
         list[str] | None, typer.Option(help="Use only this distribution; repeatable.")

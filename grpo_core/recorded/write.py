@@ -40,7 +40,13 @@ class CompletionRecord:
     """
 
     def __init__(self, folder: Path, section: RecordSection, rank: int = 0, world: int = 1) -> None:
-        """Takes what is to be kept; writes nothing yet."""
+        """Takes what is to be kept; writes nothing yet.
+
+        Raises:
+            ValueError: There is no such rank among so many.
+        """
+        if not 0 <= rank < world:  # it would set nothing aside
+            raise ValueError(f"expected a rank from 0 to {world - 1}, got {rank}")
         self.folder = folder
         self.rank = rank
         self.world = world
@@ -128,7 +134,7 @@ class CompletionRecord:
             for found in mergeable(files):
                 steps = [files[path].step for path, _ in found]
                 target = self.folder / MergedName(mode, steps[0], steps[-1], self.rank).file
-                if target.exists():  # never so in an order of events that is known
+                if target.exists():  # of an evaluation that was done once more
                     continue
                 _write_whole(target, merged([table for _, table in found]))
                 for path, _ in found:

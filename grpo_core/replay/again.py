@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -69,6 +70,8 @@ class Replay:
 
     Attributes:
         reasons: Why each reward is called again, by name; the first reason that was found.
+        valueless: Of those, by name, how many cells have no value, of how many, and the first
+            reason; only where there are some.
     """
 
     def __init__(
@@ -94,6 +97,8 @@ class Replay:
         self._aggregate = aggregate
         self._described: Mapping[str, Any] = to_json(composite.describe())
         self.reasons: dict[str, str] = {}
+        self.valueless: dict[str, tuple[int, int, str]] = {}
+        self._called: Counter[str] = Counter()
 
     def run(self, batches: Iterable[RecordedBatch]) -> Iterator[Replayed]:
         """Replays the batches, in order."""
@@ -173,6 +178,7 @@ class Replay:
             outcomes, seconds = [], []
             for k, name in enumerate(self._composite.names):
                 if name in names and new is not None:
+                    self._count(name, new.outcomes[k][rows])
                     outcomes.append(new.outcomes[k][rows])
                     seconds.append(new.seconds[rows, k])
                 elif (
@@ -188,6 +194,14 @@ class Replay:
             yield ScoreTable.from_columns(
                 self._composite.names, outcomes, seconds, len(batch.completions)
             )
+
+    def _count(self, name: str, outcomes: Sequence[Outcome]) -> None:
+        """Counts the cells of a reward that was called, and those without a value."""
+        self._called[name] += len(outcomes)
+        empty = [o for o in outcomes if o.value is None]
+        n, _, reason = self.valueless.get(name, (0, 0, empty[0].reason if empty else ""))
+        if n + len(empty):
+            self.valueless[name] = (n + len(empty), self._called[name], reason)
 
     def _now(self, batch: RecordedBatch, table: ScoreTable) -> Side:
         scale = batch.scale if self._scale is None else self._scale

@@ -28,9 +28,9 @@ def compared(replayed: Iterable[Replayed], n_rows: int = 10) -> dict[str, Any]:
     """
     pairs = list(replayed)
     names = list(dict.fromkeys(n for p in pairs for n in (*p.then.table.names, *p.now.table.names)))
+    sizes = [p.batch.group_size for p in pairs]
     then, now = _Rows([p.then for p in pairs], names), _Rows([p.now for p in pairs], names)
-    group_size = pairs[0].batch.group_size
-    decides = [shares(rows.parts(group_size)) for rows in (then, now)]
+    decides = [shares(rows.parts(sizes)) for rows in (then, now)]
     change = np.abs(now.advantages - then.advantages)
     had, has = np.abs(then.advantages) > CHANGE, np.abs(now.advantages) > CHANGE
     flipped = had & has & (np.sign(then.advantages) != np.sign(now.advantages))
@@ -39,7 +39,7 @@ def compared(replayed: Iterable[Replayed], n_rows: int = 10) -> dict[str, Any]:
         "completions": len(change),
         "generations": len(pairs),
         "steps": len({p.batch.step for p in pairs}),
-        "groups": len(change) // group_size,
+        "groups": sum(len(p.batch.completions) // p.batch.group_size for p in pairs),
         "rewards": {
             name: {
                 "mean_then": _mean(then.values[:, k]),
@@ -81,11 +81,11 @@ class _Rows:
         self.values: FloatArray = np.concatenate([_placed(s.table, names) for s in sides])
         self.failed: NDArray[np.bool_] = np.concatenate([_failed(s.table, names) for s in sides])
 
-    def parts(self, group_size: int) -> FloatArray:
+    def parts(self, group_sizes: Sequence[int]) -> FloatArray:
         """What each reward adds to each advantage; 0 of what does not count."""
         found = np.zeros(self.values.shape)
         start = 0
-        for side in self._sides:
+        for side, group_size in zip(self._sides, group_sizes, strict=True):
             made = parts_of_advantages(
                 side.effective, side.weights, group_size, side.scale, side.aggregate
             )

@@ -35,6 +35,9 @@ _OF_SECTION = (
 )
 
 
+_FILE = "file "  # how a manifest's `origin` begins of a reward from a file
+
+
 @dataclass(frozen=True)
 class Request:
     """What is asked of a replay.
@@ -81,7 +84,12 @@ def replay_run(request: Request, catalog: Callable[[Draft], Catalog]) -> dict[st
         "run": str(request.run),
         "mode": request.mode,
         "scored_again": replay.reasons,
-        "notes": [*_torn(torn), *_notes(batches, bool(replay.reasons))],
+        "notes": [
+            *_torn(torn),
+            *_notes(batches, bool(replay.reasons)),
+            *_no_values(replay.valueless),
+            *_not_looked_at(request.overrides),
+        ],
         **shown,
     }
 
@@ -96,10 +104,6 @@ def _batches(request: Request, torn: list[str]) -> list[RecordedBatch]:
         raise DataError(
             f"{request.run / COMPLETIONS} holds no completions of {_NAMES[request.mode]}; a run "
             f'records them with [record] completions = "all"'
-        )
-    if len(sizes := {b.group_size for b in batches}) > 1:
-        raise DataError(
-            f"{request.run} was recorded with groups of {sorted(sizes)}; they cannot be compared"
         )
     return batches
 
@@ -119,6 +123,12 @@ def _draft(request: Request) -> Draft:
         name: {k: v for k, v in described.items() if k in _OF_SECTION and v is not None}
         for name, described in manifest.get("rewards", {}).items()
     }
+    for name, described in manifest.get("rewards", {}).items():
+        file, _, attr = str(described.get("use")).rpartition(":")
+        origin = str(described.get("origin", ""))
+        if file.endswith(".py") and origin.startswith(_FILE):
+            # As the script named it, it was beside the script or where that was started.
+            rewards[name]["use"] = f"{origin.removeprefix(_FILE)}:{attr}"
     return make_draft({"rewards": rewards}, path, request.overrides)
 
 
@@ -168,6 +178,26 @@ def _torn(torn: list[str]) -> list[str]:
         return []
     n = "1 generation was" if len(torn) == 1 else f"{len(torn):,} generations were"
     return [f"{n} left out, not whole: {torn[0]}{'; …' if len(torn) > 1 else ''}"]
+
+
+def _no_values(valueless: Mapping[str, tuple[int, int, str]]) -> list[str]:
+    return [
+        f"{name} gave no value for {n:,} of {of:,} completions; the first reason: {reason}"
+        for name, (n, of, reason) in valueless.items()
+    ]
+
+
+def _not_looked_at(overrides: Collection[str]) -> list[str]:
+    """Settings that a replay has no use for: one that is misspelt must not look as if it did."""
+    keys = [text.partition("=")[0].strip() for text in overrides]
+    return [
+        f"{key} is not looked at here; of [train] only {' and '.join(_TRAIN)} are"
+        for key in keys
+        if key.startswith("train.") and key.removeprefix("train.") not in _TRAIN
+    ]
+
+
+_TRAIN = ("scale_rewards", "multi_objective_aggregation")
 
 
 def _notes(batches: list[RecordedBatch], scored: bool) -> list[str]:

@@ -9,6 +9,7 @@ import math
 import os
 import re
 import shutil
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +23,7 @@ MARK = "grpo_run.json"
 _STATE = "trainer_state.json"
 _NAME = re.compile(re.escape(PREFIX_CHECKPOINT_DIR) + r"-(\d+)")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
+_HEADER = 100 * 2**20  # bytes; the longest header that safetensors itself reads
 _LITTLE = 2**20  # bytes; a checkpoint takes more
 
 
@@ -46,21 +48,47 @@ def mark(checkpoint: Path, run: Path) -> None:
     (checkpoint / MARK).write_text(json.dumps({"run": way}) + "\n", encoding="utf-8")
 
 
+def leave_behind(folder: Path, step: int) -> None:
+    """Parts the checkpoints of later steps from their run, which goes on behind an earlier one.
+
+    They stay, but no run goes on with them by itself: its steps are others now.
+
+    Args:
+        folder: A folder of checkpoints.
+        step: The step of the checkpoint that is gone on with; of its run are those meant.
+    """
+    run = run_of(checkpoint_of(folder, step))
+    for path in _checkpoints(folder):
+        steps = steps_of(path)
+        if run is not None and steps is not None and steps[0] > step and run_of(path) == run:
+            (path / MARK).write_text(json.dumps({"run": None}) + "\n", encoding="utf-8")
+
+
+def _is_left(checkpoint: Path) -> bool:
+    try:
+        return bool(json.loads((checkpoint / MARK).read_text(encoding="utf-8"))["run"] is None)
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
 def run_of(checkpoint: Path) -> Path | None:
     """The directory of a checkpoint's run; None if it is not known or not there."""
     try:
         way = json.loads((checkpoint / MARK).read_text(encoding="utf-8"))["run"]
-        run = (checkpoint / str(way)).resolve()
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return run if run.is_dir() else None
+    run = (checkpoint / str(way)).resolve()
+    return run if way is not None and run.is_dir() else None
 
 
 def steps_of(checkpoint: Path) -> tuple[int, int] | None:
     """Steps done and steps of the whole run; None if the checkpoint is not whole.
 
-    The trainer writes its state behind weights, optimizer and random state.
+    The trainer writes its state behind weights, optimizer and random state. But where the machine
+    crashed, each of the files may be cut off.
     """
+    if any(_is_cut_off(path) for path in checkpoint.glob("*.*")):
+        return None
     try:
         state = json.loads((checkpoint / _STATE).read_text(encoding="utf-8"))
         return int(state["global_step"]), int(state["max_steps"])
@@ -68,8 +96,24 @@ def steps_of(checkpoint: Path) -> tuple[int, int] | None:
         return None
 
 
+def _is_cut_off(file: Path) -> bool:
+    """True if the end of a file of weights or of state is missing."""
+    if file.suffix == ".safetensors":
+        with file.open("rb") as opened:
+            length = int.from_bytes(opened.read(8), "little")
+            try:
+                header = json.loads(opened.read(min(length, _HEADER)))
+                ends = [
+                    t["data_offsets"][1] for name, t in header.items() if name != "__metadata__"
+                ]
+            except (ValueError, KeyError, TypeError, AttributeError):
+                return True
+        return file.stat().st_size < 8 + length + max(ends, default=0)
+    return file.suffix in (".pt", ".pth") and not zipfile.is_zipfile(file)
+
+
 def last_whole(folder: Path, run: Path | None = None) -> Path | None:
-    """The last whole checkpoint.
+    """The last whole checkpoint that was not left behind.
 
     Args:
         folder: A folder of checkpoints.
@@ -78,7 +122,8 @@ def last_whole(folder: Path, run: Path | None = None) -> Path | None:
     found = [
         (steps, path)
         for path in {*_checkpoints(folder), *(() if run is None else _checkpoints(run))}
-        if (steps := steps_of(path)) and (run is None or run_of(path) == run.resolve())
+        if (steps := steps_of(path))
+        and (run_of(path) == run.resolve() if run is not None else not _is_left(path))
     ]
     return max(found)[1] if found else None
 

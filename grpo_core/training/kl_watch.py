@@ -12,6 +12,7 @@ from transformers import TrainerCallback
 
 from grpo_core.errors import ConfigError
 from grpo_core.kl import Alarm, KlGuard, KlWatch, warning
+from grpo_core.training.rates import scale_rates
 
 logger = logging.getLogger("grpo_core")
 
@@ -130,7 +131,7 @@ class KlCallback(TrainerCallback):
         rate = guard.rate
         # NaN is in the weights, where no learning rate reaches it.
         if alarm is not None and not math.isnan(alarm.kl) and guard.act(state.global_step):
-            _scale_rates(kwargs["optimizer"], kwargs["lr_scheduler"], guard.rate / rate)
+            scale_rates(kwargs["optimizer"], kwargs["lr_scheduler"], guard.rate / rate)
             self.trainer.beta = args.beta * guard.kl_coef
             self._keep(state)
             if state.is_world_process_zero:
@@ -153,13 +154,3 @@ class KlCallback(TrainerCallback):
         """Writes what is remembered into the state that a checkpoint holds."""
         guard = None if self.guard is None else self.guard.state()
         state.stateful_callbacks[_KEY] = {"watch": self._watch.state(), "guard": guard}
-
-
-def _scale_rates(optimizer: Any, scheduler: Any, factor: float) -> None:
-    """Multiplies the learning rates of the next step and those that the schedule starts from."""
-    for group in optimizer.param_groups:
-        group["lr"] *= factor
-    scheduler = getattr(scheduler, "scheduler", scheduler)  # accelerate wraps it
-    if hasattr(scheduler, "base_lrs"):  # a plateau's schedule goes on from the groups' rates
-        scheduler.base_lrs = [rate * factor for rate in scheduler.base_lrs]
-        scheduler._last_lr = [group["lr"] for group in optimizer.param_groups]  # what is logged

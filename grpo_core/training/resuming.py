@@ -14,13 +14,17 @@ import torch
 from accelerate.data_loader import get_sampler
 from transformers import TrainerCallback
 
-from grpo_core.changes import run_changes
+from grpo_core.changes import run_changes, setting_changes
 from grpo_core.errors import ConfigError, Problem
 from grpo_core.reader import Draft
 from grpo_core.record import CONFIG, MANIFEST, RunDir, last_taken, read_manifest, to_json
-from grpo_core.training.checkpoints import last_whole, remove_behind, steps_of
+from grpo_core.training.checkpoints import last_whole, leave_behind, remove_behind, steps_of
+from grpo_core.training.rates import scale_rates
 
 logger = logging.getLogger("grpo_core")
+
+# In the trainer's state, which every checkpoint holds.
+_KEY = "grpo_core.resumed"
 
 
 def run_to_resume(draft: Draft) -> Path | None:
@@ -54,31 +58,34 @@ def without_run(draft: Draft) -> Draft:
 
 
 def go_on(path: Path, manifest: Mapping[str, Any], *, allow_changed: bool) -> RunDir:
-    """The run's directory, if rewards, weights and data are what they were.
+    """The run's directory, if what its record depends on is what it was.
+
+    That is rewards, weights, data, model and some settings; of other settings it only says which
+    differ.
 
     Args:
         path: The directory.
-        manifest: Rewards and data as they are now, as the manifest keeps them.
-        allow_changed: Go on though they are not.
+        manifest: All of that as it is now, as the manifest keeps it.
+        allow_changed: Go on though it is not.
 
     Raises:
-        ConfigError: They are not; a line for each difference.
+        ConfigError: It is not; a line for each difference.
     """
-    before = read_manifest(path)
-    changes = [] if before is None else run_changes(before, to_json(manifest))
+    before = read_manifest(path) or {}
+    now = to_json(manifest)
+    changes = run_changes(before, now) if before else []
     if changes and not allow_changed:
-        problems = [Problem("", line) for line in changes]
-        raise ConfigError(
-            [*problems, Problem("", _WHAT_TO_DO)], f"going on with {path}, which is another run now"
-        )
-    for line in changes:
+        lines = "".join(f"\n  - {line}" for line in changes)
+        raise ConfigError(f"going on with {path}, which is another run now:{lines}\n{_WHAT_TO_DO}")
+    settings = setting_changes(before, now)
+    for line in [*changes, *settings]:
         logger.warning("going on with %s: %s", path, line)
-    return RunDir.opened(path, changes)
+    return RunDir.opened(path, [*changes, *settings])
 
 
 _WHAT_TO_DO = (
-    "make it as it was, or start a new run; --allow-changed goes on all the same "
-    "(in a script trainer.train(…, allow_changed=True))"
+    "make it as it was, or start a new run; --allow-changed goes on all the same (in a script "
+    "trainer.train(…, allow_changed=True))"
 )
 
 
@@ -119,6 +126,9 @@ class Resumed(TrainerCallback):
     TRL draws the order of the prompts anew in each epoch, from a generator that begins with the
     seed. A run that goes on in epoch 3 would draw that of epoch 1. So the orders of the finished
     epochs are drawn again, and thrown away.
+
+    The checkpoint brings its learning rate with it, whatever is asked for now. So that of a run
+    that goes on with another is scaled by the quotient of both.
     """
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
@@ -127,9 +137,15 @@ class Resumed(TrainerCallback):
         Raises:
             FinishedError: No step is left.
         """
+        before = state.stateful_callbacks.get(_KEY, {}).get("learning_rate")
+        state.stateful_callbacks[_KEY] = {"learning_rate": args.learning_rate}
         done = state.global_step
         if not done:
             return
+        if state.is_world_process_zero:
+            leave_behind(Path(args.output_dir), done)
+        if before and before != args.learning_rate:
+            scale_rates(kwargs["optimizer"], kwargs["lr_scheduler"], args.learning_rate / before)
         if done >= state.max_steps:
             raise FinishedError
         loader = kwargs.get("train_dataloader")

@@ -95,7 +95,12 @@ def train_run(
     def open_run() -> RunDir:
         if there is None:
             return RunDir(run_path(config))
-        manifest = {"rewards": composite.describe(), **prepared.fingerprints}
+        manifest = {
+            "config": _resolved(config),
+            "args": args.to_dict(),
+            "rewards": composite.describe(),
+            **prepared.fingerprints,
+        }
         return go_on(there, manifest, allow_changed=allow_changed)
 
     run = ranks.first_does("run directory", open_run)

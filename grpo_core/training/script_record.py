@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,12 @@ from grpo_core.reader import parse_section
 from grpo_core.record import RunDir
 from grpo_core.sections import RecordSection
 from grpo_core.training.callbacks import RecordCallback
-from grpo_core.training.checkpoints import checkpoint_of, run_of
+from grpo_core.training.checkpoints import checkpoint_of, leave_behind, run_of
 from grpo_core.training.ranks import Ranks
 from grpo_core.training.recording import Recorder
 from grpo_core.training.resuming import go_on
+
+logger = logging.getLogger("grpo_core")
 
 
 def record_callback(
@@ -40,7 +43,17 @@ def record_callback(
         folder = Path(args.output_dir)
         run = run_of(checkpoint_of(folder, done)) if done else None
         if run is None:
-            return RunDir.numbered(folder, "run")
+            made = RunDir.numbered(folder, "run")
+            if done:
+                logger.warning(
+                    "%s is a checkpoint of no run that is known, or was left behind by one that "
+                    "went on behind an earlier step: steps from %d on are recorded in %s",
+                    checkpoint_of(folder, done),
+                    done + 1,
+                    made.path,
+                )
+            return made
+        leave_behind(folder, done)
         return go_on(run, manifest(), allow_changed=True)  # TRL has begun; it is warned of
 
     return RecordCallback(run_dir, manifest, section, set_recorder, ranks)

@@ -166,3 +166,9 @@ def test_record_that_is_off_writes_nothing(folder):
     record(folder, completions="off").write(batch_of(1))
 
     assert not folder.exists()
+
+
+@pytest.mark.parametrize("rank", [-1, 2])
+def test_rank_that_is_none_of_the_world_is_refused(folder, rank):
+    with pytest.raises(ValueError, match=f"expected a rank from 0 to 1, got {rank}"):
+        record(folder, rank=rank, world=2)

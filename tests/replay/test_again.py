@@ -276,3 +276,23 @@ def test_limits(limit, beyond):
     found = exceeded(compared(two_sides()), read_limits([limit]))
 
     assert [f.startswith(beyond) for f in found] == ([True] if beyond else [])
+
+
+def test_groups_of_two_sizes_are_compared():
+    """A run may have gone on with larger groups: two of two, and one of four."""
+    batches = [recorded({"a": first}), dataclasses.replace(recorded({"a": first}), group_size=4)]
+
+    pairs, _ = replayed(batches, {"a": {"use": first, "weight": 2.0}}, scale="none")
+    shown = compared(pairs)
+
+    assert shown["groups"] == 3
+    assert shown["rewards"]["a"]["decides_now"] == pytest.approx(1.0)
+    assert pairs[1].now.advantages.tolist() == [1.0, -1.0, -1.0, 1.0]
+
+
+def test_cells_without_a_value_are_counted_with_the_first_reason():
+    replay = Replay(CompositeReward({"a": first, "b": broken}, for_training=False))
+
+    list(replay.run([recorded({"a": first}, step=s) for s in (1, 2)]))
+
+    assert replay.valueless == {"b": (8, 8, "down")}

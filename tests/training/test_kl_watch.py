@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 import trl
 from short_runs import column, ours, said, trained
+from transformers import TrainerCallback
 
 import grpo_core.kl
 from grpo_core import Completion, CompositeReward, GRPOConfig, reward, to_trl
@@ -97,6 +98,24 @@ def test_nan_which_trl_logs_as_none_is_warned_of(caplog):
     KlCallback().on_log(args, state, None, {"kl": None})
 
     assert said(caplog)[0].startswith("step 7: KL is nan nats per token, not a finite number")
+
+
+def test_private_names_that_are_read_are_still_there(texts, small):
+    """TRL has no public way to the KL of a step; where it renames this, kl_watch must follow."""
+    seen = []
+
+    class Looks(TrainerCallback):
+        def on_step_end(self, args, state, control, **kwargs):
+            seen.append(len(trainer._metrics["train"]["kl"]))
+            scheduler = kwargs["lr_scheduler"]
+            assert scheduler._last_lr == scheduler.get_last_lr()
+
+    trainer = ours({"halves": halves}, texts, {**small, "logging_steps": 3, "max_steps": 3})
+    trainer.add_callback(Looks())
+    trainer.train()
+
+    batches = trainer.args.gradient_accumulation_steps
+    assert seen == [batches, 2 * batches, 3 * batches]
 
 
 def test_guard_lowers_the_rate_and_raises_kl_coef_and_logs_both(texts, small, caplog, always):

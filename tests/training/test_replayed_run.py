@@ -213,6 +213,37 @@ def test_record_of_which_no_step_is_whole_is_an_error(two_ranks, capsys, monkeyp
     assert "is whole: step-000001-r0.parquet: the file of rank 1 is missing, of 2 ranks" in error
 
 
+def test_replay_of_a_script_finds_the_file_of_a_reward(texts, small, tmp_path, monkeypatch):
+    """The script names it as it lies beside it; the run's directory is another place."""
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(f"from grpo_core import Completion, reward\n{VARIED}")
+    trained(ours({"letters": "mine.py:letters"}, texts, small))
+    monkeypatch.chdir("/")
+
+    code, shown = replay(str(Path(small["output_dir"]) / "run-001"), "--fail-on", "values")
+
+    assert (code, shown["scored_again"]) == (0, {})
+
+
+def test_setting_that_a_replay_does_not_look_at_is_noted(two_ranks):
+    arguments = two_ranks((1, 0), (1, 1))
+
+    _, shown = replay(*arguments, "--set", "train.scale_reward=none", "--set", "run.dir=x")
+
+    assert shown["notes"] == [
+        "train.scale_reward is not looked at here; of [train] only scale_rewards and "
+        "multi_objective_aggregation are"
+    ]
+
+
+def test_reward_that_gives_no_value_is_noted(two_ranks):
+    arguments = two_ranks((1, 0), (1, 1))
+
+    _, shown = replay(*arguments, "--set", "rewards.x.use=math/answer_equals")
+
+    assert "x gave no value for 4 of 4 completions; the first reason: " in shown["notes"][1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

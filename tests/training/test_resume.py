@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 from short_runs import learnt, metrics_file, ours, said, same, theirs, trained
 from test_run import fails, grpo, project  # noqa: F401
+from transformers import TrainerCallback
 
 from grpo_core import Completion, reward
 from grpo_core.errors import ConfigError
 from grpo_core.recorded.read import read_record
+from grpo_core.training.checkpoints import last_whole
 
 
 @reward(isolation="inline", range=(0.0, 8.0))
@@ -128,3 +131,62 @@ def test_script_that_resumes_with_another_reward_is_stopped(texts, small):
 
     with pytest.raises(ConfigError, match=r"rewards.length.weight was 0.5 and is 1.0"):
         again.train(resume_from_checkpoint=str(Path(small["output_dir"]) / "checkpoint-1"))
+
+
+def test_checkpoints_of_steps_that_came_again_are_not_gone_on_with(texts, small):
+    """Three steps; behind the first it goes on, and is ended before its next checkpoint."""
+    small |= {"save_strategy": "steps", "save_steps": 1, "max_steps": 3}
+    out = Path(small["output_dir"])
+    trained(ours({"length": length}, texts, small))
+    again = ours({"length": length}, texts, small | {"max_steps": 4, "save_steps": 9})
+    again.add_callback(Ends())
+    with pytest.raises(KeyboardInterrupt):
+        again.train(resume_from_checkpoint=str(out / "checkpoint-1"))
+
+    last = ours({"length": length}, texts, small | {"max_steps": 4})
+    last.train(resume_from_checkpoint=True)
+
+    assert sorted(texts_of(out / "run-001")) == [1, 2, 3, 4]
+    resumed = json.loads((out / "run-001/manifest.json").read_text())["resumed"]
+    assert [entry["step"] for entry in resumed] == [1, 1]
+    assert not (out / "run-002").exists()
+
+
+def test_script_of_trl_that_goes_on_with_a_left_checkpoint_records_elsewhere(texts, small, caplog):
+    """TRL itself takes the checkpoint with the highest number."""
+    small |= {"save_strategy": "steps", "save_steps": 1, "max_steps": 3}
+    out = Path(small["output_dir"])
+    trained(theirs({"length": length}, texts, small, record="all"))
+    again = theirs({"length": length}, texts, small | {"save_steps": 9}, record="all")
+    again.add_callback(Ends())
+    with pytest.raises(KeyboardInterrupt):
+        again.train(resume_from_checkpoint=str(out / "checkpoint-1"))
+
+    last = theirs({"length": length}, texts, small | {"max_steps": 4}, record="all")
+    last.train(resume_from_checkpoint=True)
+
+    assert sorted(texts_of(out / "run-001")) == [1, 2]
+    assert sorted(texts_of(out / "run-002")) == [4]
+    assert f"steps from 4 on are recorded in {out / 'run-002'}" in "".join(said(caplog))
+
+
+class Ends(TrainerCallback):
+    """Ends the training behind its first step, as a person does."""
+
+    def on_step_end(self, args, state, control, **kwargs):
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "optimizer.pt", "rng_state.pth"])
+@pytest.mark.parametrize("left", [0, 5, 200, -1])
+def test_checkpoint_of_which_a_file_is_cut_off_is_not_whole(whole, tmp_path, name, left):
+    """So a machine that crashed may leave one: the trainer's state is there."""
+    *_, folder = whole
+    for step in (5, 6):
+        shutil.copytree(folder / f"checkpoint-{step}", tmp_path / f"checkpoint-{step}")
+    assert last_whole(tmp_path) == tmp_path / "checkpoint-6"
+    file = tmp_path / "checkpoint-6" / name
+
+    os.truncate(file, left if left >= 0 else file.stat().st_size - 1)
+
+    assert last_whole(tmp_path) == tmp_path / "checkpoint-5"

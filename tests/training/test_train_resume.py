@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
+from short_runs import said
 from test_resume import files, texts_of
 from test_run import fails, grpo, project  # noqa: F401
 
@@ -83,6 +85,9 @@ def test_train_resume_without_a_checkpoint_begins_anew(project):  # noqa: F811
         ),
         (["data.limit=6"], "  - data.rows was 8 and is 6\n"),
         (['rewards.more.use="rewards.py:untagged"'], "  - rewards.more is new (rewards.py:untagg"),
+        (["train.temperature=0.5"], "  - train.temperature was 0.7 and is 0.5\n"),
+        (['train.scale_rewards="none"'], '  - train.scale_rewards was "group" and is "none"\n'),
+        (["model.lora={r=2}"], "  - model.lora was not set and is {"),
     ],
 )
 def test_train_resume_of_another_run_shows_the_difference_and_stops(
@@ -103,6 +108,42 @@ def test_train_resume_of_another_run_shows_the_difference_and_stops(
     assert line in error
     assert "--allow-changed goes on all the same" in error
     assert files(project / "runs") == before
+
+
+def test_train_resume_says_which_other_settings_differ(project, caplog):  # noqa: F811
+    train()
+
+    result = train("--resume")
+    assert [text for text in said(caplog) if text.startswith("going on")] == []
+
+    result = train("--resume", "--set", "train.max_steps=3", "--set", "train.weight_decay=0.1")
+
+    assert result.exit_code == 0, result.output
+    assert [text for text in said(caplog) if text.startswith("going on")] == [
+        "going on with runs/first: train.max_steps was 2 and is 3",
+        "going on with runs/first: train.weight_decay was 0.0 and is 0.1, but the optimizer goes "
+        "on with that of the checkpoint",
+    ]
+
+
+def test_learning_rate_of_a_run_that_goes_on_is_the_one_asked_for(project):  # noqa: F811
+    """The checkpoint's schedule is linear over four steps: half of 1e-6 is left behind step 2."""
+    train("--set", "train.max_steps=4", "--set", "train.learning_rate=1e-6")
+    run = project / "runs/first"
+    for step in (3, 4):
+        shutil.rmtree(run / f"checkpoints/checkpoint-{step}")
+
+    for rate in ("1e-7", "1e-7", "1e-5"):
+        result = train(
+            *("--set", "train.max_steps=4", "--resume", "--set", f"train.learning_rate={rate}")
+        )
+        assert result.exit_code == 0, result.output
+        lines = [json.loads(x) for x in (run / "metrics.jsonl").read_text().splitlines()]
+        rates = [row["learning_rate"] for row in lines if "loss" in row]
+        assert rates[:2] == pytest.approx([1e-6, 7.5e-7])
+        assert rates[2:] == pytest.approx([float(rate) / 2, float(rate) / 4])
+        for step in (3, 4):
+            shutil.rmtree(run / f"checkpoints/checkpoint-{step}")
 
 
 def test_train_resume_shows_changed_code_and_data(project, capsys, monkeypatch):  # noqa: F811
@@ -130,7 +171,10 @@ def test_train_resume_that_allows_changes_keeps_them_in_the_manifest(project):  
     assert result.exit_code == 0, result.output
     manifest = json.loads((project / "runs/first/manifest.json").read_text())
     [entry] = manifest["resumed"]
-    assert entry["changed"] == ["rewards.format.weight was 0.5 and is 0.7"]
+    assert entry["changed"] == [
+        "rewards.format.weight was 0.5 and is 0.7",
+        "train.max_steps was 2 and is 3",
+    ]
     assert entry["step"] == 2
     assert manifest["rewards"]["format"]["weight"] == 0.7
     weights = [b.weights.tolist() for b in read_record(project / "runs/first")]
