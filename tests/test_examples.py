@@ -251,6 +251,19 @@ def test_make_gsm8k_rows_have_the_columns_of_the_hub(tmp_path):
     assert rows == [{"question": "How many?", "answer": "Steps.\n#### 1,600"}]
 
 
+def test_run_mix_arms_are_taken_by_the_config():
+    arms = load(ROOT / "scripts" / "run_mix.py")
+
+    for arm in arms.ARMS:
+        words = arms.command(arm, 7, Path("runs") / arm)
+        draft = read_draft(Path(words[1]), words[3::2])
+        assert validate(draft, Catalog(), ["prompt", "answer"], ["prompt", "answer"]) == []
+        assert draft.train["seed"] == 7
+    # what differs: who is paid for brevity
+    assert arms.ARMS["shadow"] == ("rewards.brevity.shadow=true",)
+    assert arms.ARMS["no-gates"] == ("rewards.brevity.requires={}", "rewards.safety.requires={}")
+
+
 def write_log(folder: Path, *lines: dict[str, float]) -> Path:
     folder.mkdir()
     (folder / "metrics.jsonl").write_text("".join(json.dumps(x) + "\n" for x in lines))
