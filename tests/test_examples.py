@@ -264,6 +264,16 @@ def test_run_mix_arms_are_taken_by_the_config():
     assert arms.ARMS["no-gates"] == ("rewards.brevity.requires={}", "rewards.safety.requires={}")
 
 
+def test_measure_mix_says_of_how_many_models_a_mean_is():
+    pytest.importorskip("torch", reason="needs the extra 'train'")
+    measures = load(ROOT / "scripts" / "measure_mix.py")
+
+    assert measures.cell([0.5], 2) == "0.50"
+    assert measures.cell([0.25, 0.75], 2) == "0.50 (0.25 to 0.75)"
+    assert measures.cell([48.0, float("nan"), 50.0], 1) == "49.0 (48.0 to 50.0), 1 without"
+    assert measures.cell([float("nan")], 1) == "none"
+
+
 def write_log(folder: Path, *lines: dict[str, float]) -> Path:
     folder.mkdir()
     (folder / "metrics.jsonl").write_text("".join(json.dumps(x) + "\n" for x in lines))
