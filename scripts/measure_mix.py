@@ -27,7 +27,7 @@ TIMES = 4
 
 
 def measure(folder: Path, rows: Sequence[dict[str, Any]]) -> tuple[list[float], list[str]]:
-    """The mean of each reward and of the length, and the first two texts."""
+    """The means of the rewards, of the length and of that of right replies; two texts."""
     model = AutoModelForCausalLM.from_pretrained(folder)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     done = [
@@ -38,12 +38,19 @@ def measure(folder: Path, rows: Sequence[dict[str, Any]]) -> tuple[list[float], 
         )
     ]
     values = CompositeReward(REWARDS).score(done).values
-    length = float(np.mean([len(c.token_ids or ()) for c in done]))
-    return [*np.nanmean(values, axis=0).tolist(), length], [c.text for c in done[:2]]
+    lengths = np.array([len(c.token_ids or ()) for c in done])
+    right = lengths[values[:, list(REWARDS).index("correct")] == 1.0]
+    means = [*np.nanmean(values, axis=0), lengths.mean(), right.mean() if right.size else np.nan]
+    return [float(mean) for mean in means], [c.text for c in done[:2]]
 
 
 def cell(values: Sequence[float], digits: int) -> str:
-    """The mean, and the lowest and highest of several values."""
+    """The mean, and the lowest and highest of several values; a model may have none."""
+    known = [value for value in values if not np.isnan(value)]
+    if not known:
+        return "none"
+    if len(known) < len(values):
+        return f"{cell(known, digits)}, {len(values) - len(known)} without"
     mean = f"{np.mean(values):.{digits}f}"
     if len(values) == 1:
         return mean
@@ -64,13 +71,14 @@ def main() -> None:
     models: list[tuple[str, list[Path]]] = parser.parse_args().models
     sums = runpy.run_path(str(SUMS))
     torch.set_num_threads(1)
-    print(f"| model | rows | {' | '.join(REWARDS)} | tokens |\n|---|---|{'---|' * 4}")
+    columns = ("model", "rows", *REWARDS, "tokens", "of right ones")
+    print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
     shown = []
     for name, folders in models:
         for kind, rows in (("easy", list(sums["test"]())), ("hard", list(sums["hard"]()))):
             measured = [measure(folder, rows) for folder in folders]
-            *rewards, lengths = zip(*(means for means, _ in measured), strict=True)
-            cells = [*(cell(values, 2) for values in rewards), cell(lengths, 1)]
+            *rewards, length, of_right = zip(*(means for means, _ in measured), strict=True)
+            cells = [*(cell(values, 2) for values in rewards), cell(length, 1), cell(of_right, 1)]
             print(f"| {name} | {kind} | {' | '.join(cells)} |", flush=True)
             for folder, (_, texts) in zip(folders, measured, strict=True):
                 shown += [f"{folder}, {kind}: {text!r}" for text in texts]

@@ -251,6 +251,29 @@ def test_make_gsm8k_rows_have_the_columns_of_the_hub(tmp_path):
     assert rows == [{"question": "How many?", "answer": "Steps.\n#### 1,600"}]
 
 
+def test_run_mix_arms_are_taken_by_the_config():
+    arms = load(ROOT / "scripts" / "run_mix.py")
+
+    for arm in arms.ARMS:
+        words = arms.command(arm, 7, Path("runs") / arm)
+        draft = read_draft(Path(words[1]), words[3::2])
+        assert validate(draft, Catalog(), ["prompt", "answer"], ["prompt", "answer"]) == []
+        assert draft.train["seed"] == 7
+    # what differs: who is paid for brevity
+    assert arms.ARMS["shadow"] == ("rewards.brevity.shadow=true",)
+    assert arms.ARMS["no-gates"] == ("rewards.brevity.requires={}", "rewards.safety.requires={}")
+
+
+def test_measure_mix_says_of_how_many_models_a_mean_is():
+    pytest.importorskip("torch", reason="needs the extra 'train'")
+    measures = load(ROOT / "scripts" / "measure_mix.py")
+
+    assert measures.cell([0.5], 2) == "0.50"
+    assert measures.cell([0.25, 0.75], 2) == "0.50 (0.25 to 0.75)"
+    assert measures.cell([48.0, float("nan"), 50.0], 1) == "49.0 (48.0 to 50.0), 1 without"
+    assert measures.cell([float("nan")], 1) == "none"
+
+
 def write_log(folder: Path, *lines: dict[str, float]) -> Path:
     folder.mkdir()
     (folder / "metrics.jsonl").write_text("".join(json.dumps(x) + "\n" for x in lines))
