@@ -19,7 +19,7 @@ NO_EDGES = NO_BLANKS + "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
 _DIACRITICS = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]")
 # Invisible, though their category is not Cf.
 _INVISIBLE = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufe00-\ufe0f\U000e0100-\U000e01ef]"
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 )
 _DASHES = re.compile("[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]")
 # Letters that look like Latin ones, after case folding: Cyrillic, Greek and others.
@@ -91,7 +91,7 @@ class Fold(dict[int, str]):
 
     def _folded(self, char: str) -> str:
         has = self._features.__contains__
-        if has("zero_width") and _is_hidden(char):
+        if has("zero_width") and is_hidden(char):
             return ""
         if has("nfkc"):
             char = unicodedata.normalize("NFKC", char)
@@ -117,7 +117,8 @@ def _long_runs() -> re.Pattern[str]:
     return re.compile(f"([{marks}]{{8}})[{marks}]+")
 
 
-def _is_hidden(char: str) -> bool:
+def is_hidden(char: str) -> bool:
+    """Whether a character cannot be seen, or only as a mark on another one."""
     category = unicodedata.category(char)
     return (
         category == "Cf"
