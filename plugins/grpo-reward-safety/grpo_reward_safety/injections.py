@@ -123,6 +123,8 @@ _RULES = (
     *OTHER_LANGUAGES,
 )  # fmt: skip
 
+_ASCII_RULES = [one for one in _RULES if any(map(str.isascii, one.stems))]
+
 _COMMENT_WORDS = re.compile(
     r"grad(?:e|er|ing)|scor(?:e|ing)|judge|rubric|ignore|instruct|marks?\b|evaluat|reward|rating|verif"
     r"|correct|assess|prompt"
@@ -138,32 +140,27 @@ def find_injections(text: str) -> Iterator[Found]:
     """Category and place of what addresses a judge.
 
     Args:
-        text: The text in small letters, without what cannot be seen and what `simplified` takes
-            out.
+        text: The text as `injection_rules.FOLD` makes it: small, without what cannot be seen.
     """
+    bare = text.replace("*", "")
     known: dict[tuple[str, ...], bool] = {}
-    for category, stems, pattern in _RULES:
-        if stems not in known:
-            known[stems] = any(map(text.__contains__, stems))
-        if known[stems]:
-            for match in pattern.finditer(text):
-                yield category, *match.span()
+    for one in _ASCII_RULES if bare.isascii() else _RULES:
+        if one.stems not in known:
+            known[one.stems] = any(map(bare.__contains__, one.stems))
+    tried = [one for one in _RULES if known.get(one.stems)]
+    if tried:
+        # Without emphasis, and with one blank where several stand.
+        read, kept = _LEFT_OUT.sub("", text), None
+        for one in tried:
+            for match in one.pattern.finditer(read):
+                kept = kept or _kept(text)
+                yield one.category, kept[match.start()], kept[match.end() - 1] + 1
     yield from _comments(text)
 
 
-def simplified(text: str) -> str:
-    """The text without emphasis, and with one blank where several stand."""
-    return _LEFT_OUT.sub("", text) if _has_any(text) else text
-
-
-def simplified_places(text: str, places: list[int]) -> list[int]:
-    """The places of a simplified text, given those of the text."""
+def _kept(text: str) -> list[int]:
     left_out = {i for match in _LEFT_OUT.finditer(text) for i in range(*match.span())}
-    return [place for i, place in enumerate(places) if i not in left_out]
-
-
-def _has_any(text: str) -> bool:
-    return any(sign in text for sign in ("*", "  ", "\t"))
+    return [i for i in range(len(text)) if i not in left_out]
 
 
 def find_invisible(text: str) -> Iterator[Found]:

@@ -8,8 +8,6 @@ from grpo_reward_safety.injection_rules import FOLD
 from grpo_reward_safety.injections import (
     find_injections,
     find_invisible,
-    simplified,
-    simplified_places,
 )
 from grpo_reward_safety.scanned import Hit, Part, Scanned
 
@@ -56,9 +54,9 @@ class NoInjection(Scanned):
     def hits(self, text: str, completion: Completion) -> Iterable[Hit]:
         """What speaks to a judge."""
         read = FOLD(text)
-        found = [Hit(*place) for place in find_injections(simplified(read))]
+        found = [Hit(*place) for place in find_injections(read)]
         if found:
-            places = simplified_places(read, FOLD.places(text))
+            places = FOLD.places(text)
             found = [
                 hit._replace(start=places[hit.start], end=places[hit.end - 1] + 1) for hit in found
             ]

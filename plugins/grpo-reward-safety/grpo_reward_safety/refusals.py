@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
-from grpo_reward_safety.folding import Fold
+from grpo_reward_safety.folding import Fold, is_plain
 from grpo_reward_safety.refusal_forms import FORMS, Form
 
 # A refusal comes first; what is behind this many characters is about something else.
 _FIRST_CHARS = 220
 _TAIL_CHARS = 200
 # So many are read, since some of them cannot be seen.
-_READ_CHARS = 2000
+_READ_CHARS = 1000
 
 # The second one reads letters of other scripts as the Latin ones they look like, so it cannot read
 # these scripts themselves.
@@ -19,7 +19,6 @@ _FOLDS = (
     Fold(["nfkc", "casefold", "zero_width"]),
     Fold(["nfkc", "casefold", "zero_width", "marks", "confusables"]),
 )
-_PLAIN = re.compile(r"[\t\n\r -~]*")
 _APOSTROPHE = re.compile(r"[’‘ʼ´＇]|(?<=\w)`(?=\w)")
 _EMPHASIS = re.compile(r"\*+|(?<![^\W_])_+|_+(?![^\W_])|(?<=[\n ])[\n ]+")
 
@@ -53,8 +52,10 @@ def refusal(answer: str) -> tuple[int, int] | None:
         answer: The text behind the reasoning.
     """
     start = len(answer) - len(answer.lstrip())
-    raw = _APOSTROPHE.sub("'", answer[start : start + _READ_CHARS])
-    if _PLAIN.fullmatch(raw):
+    raw = answer[start : start + _READ_CHARS]
+    if "`" in raw or not raw.isascii():
+        raw = _APOSTROPHE.sub("'", raw)
+    if is_plain(raw):
         found = _find(raw.lower(), range(len(raw) + 1))
         return (start + found[0], start + found[1]) if found else None
     for fold in _FOLDS:
