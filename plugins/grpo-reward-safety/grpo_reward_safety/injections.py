@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from grpo_reward_safety.injection_rules import OTHER_LANGUAGES
+from grpo_reward_safety.injection_rules import OTHER_LANGUAGES, Rule
 from grpo_reward_safety.injection_rules import rule as _rule
 
 Found = tuple[str, int, int]
@@ -104,11 +104,13 @@ _RULES = (
         rf"{_JUDGE}\s?[,:]\s(?:\w{{1,12}}\s){{0,2}}?(?:please|you|ignore|disregard|give|award|assign|mark|score"
         r"|output|return|rate|grade|select|choose|accept|remember|note)\b",
     ),
-    _rule(
+    Rule(
         "fake_system",
-        "<|",
-        r"<\|(?:im_start|im_end|im_sep|system|assistant|user|endoftext|end|eot_id|eom_id|start_header_id"
-        r"|end_header_id|begin_of_text|end_of_text|start|channel|message|return)\|>",
+        ("<|",),
+        re.compile(
+            r"<\|(?:im_start|im_end|im_sep|system|assistant|user|endoftext|end|eot_id|eom_id|start_header_id"
+            r"|end_header_id|begin_of_text|end_of_text|start|channel|message|return)\|>"
+        ),
     ),
     _rule("fake_system", "[inst]|<<sys>>|[/inst]", r"\[/?inst\]|<</?sys>>"),
     _rule("fake_system", "_turn>", r"<(?:start|end)_of_turn>"),
