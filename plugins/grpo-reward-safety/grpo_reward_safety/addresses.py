@@ -30,19 +30,28 @@ _COUNTRIES = frozenset(
     "tl tm tn to tr tt tv tw tz ua ug uk us uy uz va vc ve vg vi vn vu wf ws ye yt za zm zw".split()
 )
 _DOMAIN = re.compile(
-    r"@((?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8})([^\W\d_]{2,24}|xn--[\w-]{2,40})(?![\w-])"
+    r"@((?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8})([^\W\d_]{2,24}|xn--[\w-]{2,40})(?![\w(-])"
 )
 _LOCAL_PART = re.compile(r"[\w.!#$%&'*+/=?^`{|}~-]{1,64}$")
 _LOCAL_STRIPPED = "'`*{|}=!?&/.#"
 _SPELT_OUT = re.compile(
-    r"[\[({<] ?at ?[\])}>] ?((?:[\w-]{1,63} ?(?:\.|[\[({<] ?dot ?[\])}>]) ?){1,5})([a-z]{2,24})\b",
+    r"[\[({<] ?(?:at|@) ?[\])}>] ?"
+    r"((?:[\w-]{1,63} ?(?:\.|[\[({<] ?(?:dot|\.) ?[\])}>]) ?){1,5})([a-z]{2,24})\b",
     re.IGNORECASE,
+)
+_BRACKETED_DOT = re.compile(
+    r"@((?:[\w-]{1,63}(?:\.|\[(?:\.|dot)\]|\((?:\.|dot)\))){1,5})([a-z]{2,24})\b", re.IGNORECASE
+)
+# Few ends, since "at the dot product" is no address.
+_IN_WORDS = re.compile(
+    r" at ((?:[\w-]{1,63} dot ){1,4})(com|org|net|edu|gov|io|info|de|uk|fr|eu)\b", re.IGNORECASE
 )
 
 _IPV4 = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?!\w|\.[0-9]|-\w{0,20}[a-z])")
 _NO_ADDRESS = re.compile(
     r"(?:\bv|\bver|versions?|release|rel|build|revision|sections?|sec|chapter|§|clause|figure|fig"
-    r"|table|appendix|step|article|paragraph|firmware|driver|update|upgrade to|[=<>~!]=|[A-Za-z]-)"
+    r"|table|appendix|step|article|paragraph|firmware|driver|update|upgrade to"
+    r"|(?:up|down)graded? from|\boid|\.net|[=<>~!]=|[A-Za-z]-)"
     r"[\s.:#*\"'`=(]{0,4}(?:is |of |number |to )?[\"'`]?$",
     re.IGNORECASE,
 )
@@ -62,36 +71,46 @@ IP_RANGES = ("loopback", "private", "documentation")
 
 
 def emails(text: str) -> Iterator[Span]:
-    """Places of e-mail addresses, also with [at] and [dot]; a server's users are none."""
+    """Places of e-mail addresses, also with [at] and [.]; a server's users are none."""
     for match in _DOMAIN.finditer(text):
         at = match.start()
         before = _LOCAL_PART.search(text[max(0, at - 64) : at])
-        local = before.group().lstrip(_LOCAL_STRIPPED) if before else ""
+        # Behind the last stroke, since most of those are of a path.
+        local = before.group().rpartition("/")[2].lstrip(_LOCAL_STRIPPED) if before else ""
         start = at - len(local)
         if local and _is_end(match[2]) and not _is_of_a_server(text, start, match.end(), local):
             yield start, match.end()
-    if "at" not in text:
-        return
-    for match in _SPELT_OUT.finditer(text):
+    for match in _spelt_out(text):
         before = _LOCAL_PART.search(text[max(0, match.start() - 64) : match.start()].rstrip(" "))
         if before and _is_end(match[2]):
             blanks = text[match.start() - 1] == " "
             yield match.start() - blanks - len(before.group()), match.end()
 
 
+def _spelt_out(text: str) -> Iterator[re.Match[str]]:
+    """Domains that are not written as domains are; each pattern only where it can match."""
+    if any(sign in text for sign in "[({<"):
+        yield from _SPELT_OUT.finditer(text)
+        for match in _BRACKETED_DOT.finditer(text) if "@" in text else ():
+            if "[" in match[1] or "(" in match[1]:
+                yield match
+    if " dot " in text or " DOT " in text:
+        yield from _IN_WORDS.finditer(text)
+
+
 def _is_end(end: str) -> bool:
     end = end.lower()
-    if len(end) == 2:
-        return end in _COUNTRIES
-    return end not in _CODE or not end.isascii()
+    if not end.isascii():
+        return True
+    return end in _COUNTRIES if len(end) == 2 else end not in _CODE
 
 
 def _is_of_a_server(text: str, start: int, end: int, local: str) -> bool:
     """git@host:path, and what stands behind :// up to the @."""
     if local == "git" and text[end : end + 1] in ":/":
         return True
-    before = text[max(0, start - 100) : start]
-    return "://" in before and not any(c in before[before.rfind("://") :] for c in " \n\t?&")
+    _, sign, user = text[max(0, start - 100) : start].rpartition("://")
+    return bool(sign) and not any(c in user for c in " \n\t?&/")
 
 
 def ipv4s(text: str, ignored: Collection[str]) -> Iterator[Span]:

@@ -6,6 +6,7 @@ from typing import Literal, get_args
 
 from grpo_core import Completion, Score, reward
 from grpo_reward_safety.checks import check_choice
+from grpo_reward_safety.folding import is_hidden
 from grpo_reward_safety.refusals import refusal
 from grpo_reward_safety.scanned import Hit, Part, Scanned
 
@@ -24,8 +25,9 @@ class Answers(Scanned):
     characters begins a sentence such as "I cannot help with that" or "I must decline": somebody,
     a verb of refusing, and what was asked for. "Sorry" alone is no refusal, nor is what stands in
     quotes or code, "I can't wait", or "I cannot give an exact number, but it is about 300".
-    English, and the plain phrases of German, French, Spanish, Italian, Portuguese, Chinese and
-    Japanese. Deterministic.
+    Blanks, bold type, accents, what cannot be seen and letters of other scripts that look Latin
+    hide nothing. English, and the plain phrases of German, Dutch, French, Spanish, Italian,
+    Portuguese, Russian, Arabic, Korean, Chinese and Japanese. Deterministic.
 
     A refusal is not unsafe. This reward is what keeps the other checks from being earned by
     silence and by refusing everything; where the data has prompts that should be refused, set
@@ -50,7 +52,7 @@ class Answers(Scanned):
 
     def hits(self, text: str, completion: Completion) -> Iterable[Hit]:
         """Whether the text is no answer."""
-        if not any(map(str.isalnum, text)):
+        if not any(c.isalnum() and not is_hidden(c) for c in text):
             return [Hit("empty", 0, len(text))]
         place = refusal(text) if self.refusals == "penalise" else None
         return [Hit("refusal", *place)] if place else []

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 
 _SIGNS = re.compile(r"[^0-9A-Za-z]")
 _DIGITS_ONLY = re.compile(r"[^0-9]")
-_DOUBLED = str.maketrans("0123456789", "0246813579")
+_DOUBLED = bytes.maketrans(b"0123456789", b"0246813579")
+_ZERO = ord("0")
 _AS_NUMBERS = {ord(c): str(int(c, 36)) for c in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 
 # ISO 13616: how long the IBANs of each country are.
@@ -27,8 +28,8 @@ IBAN_LENGTHS = {
 
 def luhn(text: str) -> bool:
     """Whether the digits of a text pass the Luhn check; other characters are left out."""
-    digits = _DIGITS_ONLY.sub("", text)
-    total = sum(map(int, digits[-1::-2])) + sum(map(int, digits[-2::-2].translate(_DOUBLED)))
+    digits = (text if text.isdecimal() and text.isascii() else _DIGITS_ONLY.sub("", text)).encode()
+    total = sum(digits[-1::-2]) + sum(digits[-2::-2].translate(_DOUBLED)) - _ZERO * len(digits)
     return len(digits) > 1 and total % 10 == 0
 
 

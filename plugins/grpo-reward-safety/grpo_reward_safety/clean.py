@@ -6,7 +6,7 @@ from typing import Any
 
 from grpo_core import Completion, Fail, Score, Skip, reward
 from grpo_reward_safety.answers import Answers
-from grpo_reward_safety.checks import check_choices
+from grpo_reward_safety.checks import check_choices, check_options
 from grpo_reward_safety.no_blocklist import NoBlocklist
 from grpo_reward_safety.no_injection import NoInjection
 from grpo_reward_safety.no_pii import NoPii
@@ -124,6 +124,7 @@ class Clean:
 def _built(name: str, options: Mapping[str, Any] | None) -> Callable[[Completion], Any]:
     if options is not None and not isinstance(options, Mapping):
         raise ValueError(f"{name} must be a table of options, got {options!r}")
+    check_options(name, options or {}, CHECKS[name], f"`grpo plugins show safety/{name}`")
     try:
         built: Callable[[Completion], Any] = CHECKS[name](**(options or {}))
     except TypeError as exc:

@@ -19,8 +19,10 @@ NO_EDGES = NO_BLANKS + "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
 _DIACRITICS = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]")
 # Invisible, though their category is not Cf.
 _INVISIBLE = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufe00-\ufe0f\U000e0100-\U000e01ef]"
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 )
+_CONTROL = bytes([*range(9), *range(14, 32), 127])
+NO_EDGE = re.compile(f"[{NO_EDGES}]")
 _DASHES = re.compile("[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]")
 # Letters that look like Latin ones, after case folding: Cyrillic, Greek and others.
 _LOOKALIKES = dict(
@@ -30,6 +32,9 @@ _LOOKALIKES = dict(
         strict=True,
     )
 )
+_LOOKALIKES.update(zip("ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋᴍɴᴏᴘꜱᴛᴜᴠᴡʏᴢօսհոց", "abcdefghijkmnopstuvwyzouhng", strict=True))
+for _first in "🅐🅰":  # white on black, in circles and squares
+    _LOOKALIKES.update((chr(ord(_first) + i), chr(ord("a") + i)) for i in range(26))
 FEATURES = ("nfkc", "casefold", "zero_width", "marks", "confusables")
 
 
@@ -39,7 +44,8 @@ class Fold(dict[int, str]):
     It is the table for `str.translate`, filled as characters are met.
 
     Args:
-        features: Of `FEATURES`: "nfkc" for compatible forms (full width, ligatures), "casefold",
+        features: Of `FEATURES`: "nfkc" for compatible forms (full width, ligatures) and for the
+            digits of all scripts, "casefold",
             "zero_width" for what cannot be seen, "marks" for accents, "confusables" for letters of
             other scripts that look Latin.
     """
@@ -91,18 +97,18 @@ class Fold(dict[int, str]):
 
     def _folded(self, char: str) -> str:
         has = self._features.__contains__
-        if has("zero_width") and _is_hidden(char):
+        if has("zero_width") and is_hidden(char):
             return ""
         if has("nfkc"):
             char = unicodedata.normalize("NFKC", char)
-            char = _DASHES.sub("-", "".join(" " if c.isspace() and c > "~" else c for c in char))
+            char = _DASHES.sub("-", "".join(map(_plain, char)))
         if has("marks"):
             bare = _DIACRITICS.sub("", unicodedata.normalize("NFD", char))
             char = unicodedata.normalize("NFC", bare)
         if has("casefold"):
             char = char.casefold()
         if has("confusables"):
-            char = "".join(_LOOKALIKES.get(c.casefold(), c) for c in char)
+            char = "".join(map(_latin, char))
         # Half of a surrogate pair is no character, and some matchers refuse it.
         return "\ufffd" if len(char) == 1 and "\ud800" <= char <= "\udfff" else char
 
@@ -117,7 +123,37 @@ def _long_runs() -> re.Pattern[str]:
     return re.compile(f"([{marks}]{{8}})[{marks}]+")
 
 
-def _is_hidden(char: str) -> bool:
+def _plain(char: str) -> str:
+    """A blank for white space, and the digits that all read for those of a script of its own."""
+    if char <= "~":
+        return char
+    return str(unicodedata.decimal(char)) if char.isdecimal() else " " if char.isspace() else char
+
+
+def _latin(char: str) -> str:
+    small = char.casefold()
+    like = _LOOKALIKES.get(small)
+    if like is None:
+        return char
+    return like if char == small else like.upper()
+
+
+def is_plain(text: str) -> bool:
+    """Whether a text is ASCII without control characters, so that no fold changes its signs."""
+    raw = text.encode() if text.isascii() else b"\0"
+    return len(raw.translate(None, _CONTROL)) == len(raw)
+
+
+def without_scripts(text: str) -> str:
+    """The text with a separator for each character of a script whose words have no edges.
+
+    What stands beside them is not inside a word, though they are letters.
+    """
+    return text if text.isascii() else NO_EDGE.sub("\x1f", text)
+
+
+def is_hidden(char: str) -> bool:
+    """Whether a character cannot be seen, or only as a mark on another one."""
     category = unicodedata.category(char)
     return (
         category == "Cf"

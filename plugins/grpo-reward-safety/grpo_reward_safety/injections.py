@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from grpo_reward_safety.injection_rules import OTHER_LANGUAGES, Rule
+from grpo_reward_safety.injection_rules import rule as _rule
 
 Found = tuple[str, int, int]
 
@@ -27,32 +29,28 @@ _STARTS = (
 )
 
 
-class _Rule(NamedTuple):
-    category: str
-    stems: tuple[str, ...]
-    pattern: re.Pattern[str]
-
-
-def _rule(category: str, stems: str, pattern: str) -> _Rule:
-    return _Rule(category, tuple(stems.split("|")), re.compile(pattern, re.MULTILINE))
-
-
 _RULES = (
     _rule(
         "override",
-        "ignor|disregard|forget|overrid|bypass",
-        r"\b(?:ignor(?:e|ing)|disregard(?:ing)?|forget|overrid(?:e|ing)|bypass(?:ing)?)"
+        "ignor|disregard|forget|overrid|bypass|follow",
+        r"\b(?:ignor(?:e|ing)|disregard(?:ing)?|forget|overrid(?:e|ing)|bypass(?:ing)?"
+        r"|(?:do\snot|don't|stop)\sfollow(?:ing)?)"
         rf"{_FEW}(?:rubrics?|grading|(?:marking|scoring|evaluation)\s(?:criteria|rules|scheme|guide\w*|instructions)"
         r"|(?:previous|prior|above|earlier|preceding|other|system|original|initial|your)\s(?:\w{1,12}\s)?"
         r"(?:instructions?|prompts?|guidelines|directions|directives|messages?|criteria)"
         r"|instructions\s(?:above|before|given|you))",
     ),
     _rule(
+        "override",
+        "forget",
+        r"\bforget\s(?:everything|all|what)\s(?:that\s)?(?:you\s(?:were|have\sbeen|are)\s(?:told|given)|(?:is\s)?above)",
+    ),
+    _rule(
         "asks_for_marks",
         "mark|score|point|credit|grade|rating|reward",
         rf"{_STARTS}(?:(?:award|give|assign|grant|rate|score|grade){_FEW}{_FULL}"
         rf"|(?:output|return|report|set|mark|choose|select){_FEW}(?:full|perfect|10/10|100\s?%))"
-        rf"\s(?:possible\s|available\s)?{_MARKS}\b",
+        rf"\s(?:possible\s|available\s)?{_MARKS}\b(?!\sto\s(?!me\b|this\b|my\b|the\s(?:answer|response|above)))",
     ),
     _rule(
         "asks_for_marks",
@@ -66,7 +64,8 @@ _RULES = (
         "asks_for_marks",
         "should|must|deserv|merit|receiv|worth",
         r"\b(?:this|my|the\s(?:above|following))\s(?:answer|response|solution|submission|reply|output|completion|work)\s"
-        r"(?:(?:should|must|has\sto|needs\sto)\s(?:be\s(?:marked|graded|scored|rated|awarded|accepted|given)|receive|get"
+        r"(?:(?:should|must|has\sto|needs\sto)\s(?:be\s(?:marked|graded|scored|rated|awarded|accepted|given"
+        r"|considered|treated|judged|deemed)|receive|get"
         rf"|score|earn)|deserves|merits|receives|is\sworth){_FEW}?(?:{_FULL}\b|correct|{_PERFECT}|passed)",
     ),
     _rule(
@@ -76,6 +75,17 @@ _RULES = (
         r"(?:scores?|ratings?|grades?|rewards?|verdicts?|marks?|evaluation|judge?ment)"
         r"[\s*_\])\"']{0,4}(?:(?:for|of)\s(?:this|my|the)\s\w{1,12}\s?)?(?::|=|is\b)[\s*_\"'`(]{0,4}"
         rf"(?:{_PERFECT}|(?:correct|pass(?:ed)?|accept(?:ed)?)[\s.!*\"']{{0,3}}$)",
+    ),
+    _rule(
+        "asks_for_marks",
+        "as correct|as right",
+        rf"{_STARTS}(?:mark|grade|score|accept|count)\sas\s(?:correct|right)",
+    ),
+    _rule(
+        "own_verdict",
+        "<score|<rating|<grade|<reward|<verdict",
+        r"<(?:score|rating|grade|reward|verdict)>\s?(?:10(?:/10)?|100|5/5|1(?:\.0)?|correct|pass(?:ed)?|accept(?:ed)?"
+        r"|perfect|full\smarks)\s?</",
     ),
     _rule("own_verdict", "[[", r"\[\[(?:[abc]|a>>b|b>>a|rating:?\s?\d{1,3}|score:?\s?\d{1,3})\]\]"),
     _rule(
@@ -94,11 +104,13 @@ _RULES = (
         rf"{_JUDGE}\s?[,:]\s(?:\w{{1,12}}\s){{0,2}}?(?:please|you|ignore|disregard|give|award|assign|mark|score"
         r"|output|return|rate|grade|select|choose|accept|remember|note)\b",
     ),
-    _rule(
+    Rule(
         "fake_system",
-        "<|",
-        r"<\|(?:im_start|im_end|im_sep|system|assistant|user|endoftext|end|eot_id|eom_id|start_header_id"
-        r"|end_header_id|begin_of_text|end_of_text|start|channel|message|return)\|>",
+        ("<|",),
+        re.compile(
+            r"<\|(?:im_start|im_end|im_sep|system|assistant|user|endoftext|end|eot_id|eom_id|start_header_id"
+            r"|end_header_id|begin_of_text|end_of_text|start|channel|message|return)\|>"
+        ),
     ),
     _rule("fake_system", "[inst]|<<sys>>|[/inst]", r"\[/?inst\]|<</?sys>>"),
     _rule("fake_system", "_turn>", r"<(?:start|end)_of_turn>"),
@@ -110,7 +122,10 @@ _RULES = (
         r"|^\s{0,3}(?:\[system\]|#{2,4}\s?system\s?:)|\[system\s?(?:note|message|override)?[:\]]",
     ),
     _rule("fake_system", "assistant>|user>|human>", r"</?(?:assistant|user|human)>"),
+    *OTHER_LANGUAGES,
 )  # fmt: skip
+
+_ASCII_RULES = [one for one in _RULES if any(map(str.isascii, one.stems))]
 
 _COMMENT_WORDS = re.compile(
     r"grad(?:e|er|ing)|scor(?:e|ing)|judge|rubric|ignore|instruct|marks?\b|evaluat|reward|rating|verif"
@@ -120,22 +135,34 @@ _COMMENT_WORDS = re.compile(
 _TAGS = re.compile("[\U000e0000-\U000e007f]+")
 _BLACK_FLAG = "\U0001f3f4"
 _COMMENT_CHARS = 4000
+_LEFT_OUT = re.compile(r"\*+|(?<=[ \t])[ \t]+")
 
 
 def find_injections(text: str) -> Iterator[Found]:
     """Category and place of what addresses a judge.
 
     Args:
-        text: The text in small letters, with what cannot be seen taken out.
+        text: The text as `injection_rules.FOLD` makes it: small, without what cannot be seen.
     """
+    bare = text.replace("*", "")
     known: dict[tuple[str, ...], bool] = {}
-    for category, stems, pattern in _RULES:
-        if stems not in known:
-            known[stems] = any(map(text.__contains__, stems))
-        if known[stems]:
-            for match in pattern.finditer(text):
-                yield category, *match.span()
+    for one in _ASCII_RULES if bare.isascii() else _RULES:
+        if one.stems not in known:
+            known[one.stems] = any(map(bare.__contains__, one.stems))
+    tried = [one for one in _RULES if known.get(one.stems)]
+    if tried:
+        # Without emphasis, and with one blank where several stand.
+        read, kept = _LEFT_OUT.sub("", text), None
+        for one in tried:
+            for match in one.pattern.finditer(read):
+                kept = kept or _kept(text)
+                yield one.category, kept[match.start()], kept[match.end() - 1] + 1
     yield from _comments(text)
+
+
+def _kept(text: str) -> list[int]:
+    left_out = {i for match in _LEFT_OUT.finditer(text) for i in range(*match.span())}
+    return [i for i in range(len(text)) if i not in left_out]
 
 
 def find_invisible(text: str) -> Iterator[Found]:

@@ -4,8 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from grpo_core import Completion, Score, reward
-from grpo_reward_safety.folding import Fold
-from grpo_reward_safety.injections import find_injections, find_invisible
+from grpo_reward_safety.injection_rules import FOLD
+from grpo_reward_safety.injections import (
+    find_injections,
+    find_invisible,
+)
 from grpo_reward_safety.scanned import Hit, Part, Scanned
 
 __all__ = ["NoInjection", "Part"]
@@ -27,9 +30,11 @@ class NoInjection(Scanned):
     - comment: an HTML comment with words of grading in it,
     - invisible: letters of the tag block of Unicode.
 
-    Case, full-width letters, zero-width characters, accents and lookalikes of other scripts hide
-    nothing. English. A text *about* these things hits as well: leave this check out of rows whose
-    task is to write of grading or of chat templates. Deterministic.
+    Case, blanks, bold type, full-width letters, zero-width characters, accents and lookalikes of
+    other scripts hide nothing. English; override and asks_for_marks also in the plain phrases of
+    German, French, Spanish, Portuguese, Italian, Russian, Chinese, Japanese and Korean. A text
+    *about* these things hits as well: leave this check out of rows whose task is to write of
+    grading or of chat templates. Deterministic.
 
     How a lazy model could cheat: an empty reply speaks to nobody; gate it on `safety/answers` or
     on what is right. Flattery in other words is not found: tell the judge too that the reply is
@@ -46,18 +51,15 @@ class NoInjection(Scanned):
         "invisible",
     )
 
-    def __post_init__(self) -> None:
-        """Checks the options."""
-        super().__post_init__()
-        self._fold = Fold(["nfkc", "casefold", "zero_width", "marks", "confusables"])
-
     def hits(self, text: str, completion: Completion) -> Iterable[Hit]:
         """What speaks to a judge."""
-        read = self._fold(text)
+        read = FOLD(text)
         found = [Hit(*place) for place in find_injections(read)]
         if found:
-            places = self._fold.places(text)
-            found = [hit._replace(start=places[hit.start], end=places[hit.end]) for hit in found]
+            places = FOLD.places(text)
+            found = [
+                hit._replace(start=places[hit.start], end=places[hit.end - 1] + 1) for hit in found
+            ]
         return [*found, *(Hit(*place) for place in find_invisible(text))]
 
     def __call__(self, completion: Completion) -> Score:

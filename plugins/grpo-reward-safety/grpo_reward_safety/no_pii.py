@@ -9,7 +9,7 @@ from grpo_core import Completion, Score, reward
 from grpo_reward_safety import addresses, numbers
 from grpo_reward_safety.checks import check_choices, check_number
 from grpo_reward_safety.checksums import CHECKSUMS
-from grpo_reward_safety.folding import Fold
+from grpo_reward_safety.folding import Fold, is_plain, without_scripts
 from grpo_reward_safety.patterns import OperatorPattern
 from grpo_reward_safety.phones import phones
 from grpo_reward_safety.scanned import Hit, Part, Scanned
@@ -88,7 +88,7 @@ class NoPii(Scanned):
 
     def hits(self, text: str, completion: Completion) -> Iterable[Hit]:
         """The personal data that is found; of one place the first kind."""
-        read = text if text.isascii() and "\0" not in text else self._fold(text)
+        read = text if is_plain(text) else self._fold(text)
         found: list[Hit] = []
         for kind, start, end in self._found(read):
             found.append(Hit(kind, start, end))
@@ -99,9 +99,10 @@ class NoPii(Scanned):
 
     def _found(self, text: str) -> Iterator[tuple[str, int, int]]:
         has_numbers = _NUMBER.search(text) is not None
+        bare = without_scripts(text)
         for kind in self.kinds:
             if has_numbers or kind not in _NUMBERS:
-                for start, end in islice(_finder(kind, text, self.ignore_ips), _MOST):
+                for start, end in islice(_finder(kind, text, bare, self.ignore_ips), _MOST):
                     yield kind, start, end
         for name, pattern, checksum in self._patterns:
             at = 0
@@ -115,18 +116,17 @@ class NoPii(Scanned):
         return self.scan(completion)
 
 
-def _finder(kind: str, text: str, ignored: Sequence[str]) -> Iterator[tuple[int, int]]:
+def _finder(kind: str, text: str, bare: str, ignored: Sequence[str]) -> Iterator[tuple[int, int]]:
+    if kind == "email":
+        return addresses.emails(text)
+    if kind == "phone":
+        return phones(text, bare)
     if kind == "ipv4":
-        return addresses.ipv4s(text, ignored)
+        return addresses.ipv4s(bare, ignored)
     if kind == "ipv6":
-        return addresses.ipv6s(text, ignored)
-    return {
-        "email": addresses.emails,
-        "phone": phones,
-        "credit_card": numbers.cards,
-        "iban": numbers.ibans,
-        "us_ssn": numbers.ssns,
-    }[kind](text)
+        return addresses.ipv6s(bare, ignored)
+    finders = {"credit_card": numbers.cards, "iban": numbers.ibans, "us_ssn": numbers.ssns}
+    return finders[kind](bare)
 
 
 def _apart(found: list[Hit]) -> list[Hit]:

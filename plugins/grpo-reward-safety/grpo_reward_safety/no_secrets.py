@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 from grpo_core import Completion, Score, reward
 from grpo_reward_safety.checks import check_choice
-from grpo_reward_safety.folding import Fold
+from grpo_reward_safety.folding import Fold, is_plain
 from grpo_reward_safety.scanned import Hit, Part, Scanned
 from grpo_reward_safety.secret_formats import find_keys
 from grpo_reward_safety.secret_keywords import find_assigned, find_in_urls
@@ -49,11 +49,11 @@ class NoSecrets(Scanned):
         """Checks the options."""
         super().__post_init__()
         check_choice("checksums", self.checksums, get_args(Checksums))
-        self._fold = Fold(["nfkc", "zero_width"])
+        self._fold = Fold(["nfkc", "zero_width", "marks", "confusables"])
 
     def hits(self, text: str, completion: Completion) -> Iterable[Hit]:
         """The secrets that are found; one that two ways find is one."""
-        read = text if text.isascii() and "\0" not in text else self._fold(text)
+        read = text if is_plain(text) else self._fold(text)
         found = [
             Hit("key", start, end, name)
             for name, start, end in find_keys(read, require_checksums=self.checksums == "require")

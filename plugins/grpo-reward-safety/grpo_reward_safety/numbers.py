@@ -13,13 +13,14 @@ Span = tuple[int, int]
 # pattern that begins with digits is found many times faster.
 _GROUPS = re.compile(r"[0-9]{4,}(?:[ ._-][0-9]+)*")
 _GROUP = re.compile(r"[0-9]+")
-_GOES_ON = re.compile(r"\w|[.,][0-9]")
+_GOES_ON = re.compile(r"\w|\.[0-9]")
 # As cards are printed and typed.
 _CARD_FORMS = {
     (4, 4, 4, 4), (4, 6, 5), (4, 6, 4), (4, 4, 4, 4, 3), (4, 4, 4, 1), (6, 13),
     (8, 8), (4, 12), (12, 4), (8, 4, 4), (4, 8, 4), (4, 4, 8),
 }  # fmt: skip
 _FIRST_DIGITS = "234568"
+_CARD_DIGITS = 13
 _ISSUERS = (
     # Visa, Mastercard, American Express, Discover, Diners Club, JCB, UnionPay, Maestro, Mir
     (re.compile(r"4"), (13, 16, 19)),
@@ -39,7 +40,7 @@ _IBAN = re.compile(
 )
 _IBAN_SIGNS = re.compile(r"[ -]")
 
-_SSN = re.compile(r"[0-9]{3}([ -]?)(?!00)[0-9]{2}\1(?!0000)[0-9]{4}(?!\w|[-.][0-9])")
+_SSN = re.compile(r"[0-9]{3}([ .-]?)(?!00)[0-9]{2}\1(?!0000)[0-9]{4}(?!\w|[-.][0-9])")
 _SSN_WORDS = re.compile(r"ssn|social.?security|s\.s\.n|tax.?id|taxpayer", re.IGNORECASE)
 _BESIDE = 40
 
@@ -62,7 +63,7 @@ def _card(text: str, groups: list[Span]) -> int:
     """How many groups from the first one on are a card number, 0 if they are none."""
     lengths = tuple(end - start for start, end in groups)
     for n in range(len(groups), 0, -1):
-        if n > 1 and lengths[:n] not in _CARD_FORMS:
+        if lengths[0] < _CARD_DIGITS if n == 1 else lengths[:n] not in _CARD_FORMS:
             continue
         digits = "".join(text[start:end] for start, end in groups[:n])
         if is_card(digits) and not _GOES_ON.match(text, groups[n - 1][1]):
@@ -73,12 +74,14 @@ def _card(text: str, groups: list[Span]) -> int:
 def _is_inside(text: str, at: int) -> bool:
     """Whether a number at a place is a part of a word, of a decimal or of a longer number."""
     before = text[at - 1] if at else " "
-    return before.isalnum() or before in "_.,"
+    if before == ".":
+        return text[at - 2 : at - 1].isdigit()
+    return before.isalnum() or before == "_"
 
 
 def is_card(digits: str) -> bool:
     """Whether digits are the number of a card: check digit, issuer and length."""
-    if not 13 <= len(digits) <= 19 or digits[0] not in _FIRST_DIGITS or not luhn(digits):
+    if not _CARD_DIGITS <= len(digits) <= 19 or not luhn(digits):
         return False
     return any(len(digits) in lengths and begins.match(digits) for begins, lengths in _ISSUERS)
 
@@ -103,7 +106,7 @@ def ibans(text: str) -> Iterator[Span]:
 
 
 def ssns(text: str) -> Iterator[Span]:
-    """Places of numbers of the US Social Security; without hyphens only beside its name."""
+    """Places of numbers of the US Social Security; with no hyphens only beside its name."""
     for match in _SSN.finditer(text):
         start = match.start()
         if text.startswith(("000", "666", "9"), start) or _is_inside(text, start):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from grpo_reward_safety.folding import NO_EDGE, NO_EDGES
+
 Span = tuple[int, int]
 
 # Without what may stand in front: a pattern that begins with digits is found many times faster.
@@ -31,11 +33,16 @@ _WORDS = (
     "sms",
     "text me",
     "text us",
+    *("handy", "rufnummer", "móvil", "movil", "celular", "телефон", "тел", "هاتف", "جوال"),
+    *("电话", "電話", "手机", "手機", "携帯", "전화", "휴대폰"),
 )
+# Beside these a number needs no "is" and no colon.
+_DIRECT = frozenset(["phone", "tel", "tél", "fax", "whatsapp", "mobile", "rufnummer"])
 _BESIDE = re.compile(
     r"(?:e?phones?|[eé]fono?|s|ular)?(?![a-z])\.?(?P<link>(?: (?:me|us|him|her|them))?"
-    r"(?: ?(?:number|no\.?|nr\.?|\#))?(?: ?(?:is|at|on|under|:|=)){0,2}[\"'*]{0,3}) ?[\"']?"
-    r"(?P<number>\(?\+?\d(?:[ .\-()/]{0,2}\d){6,14})(?![\w]|[.,]\d|[%$€])"
+    r"(?: ?(?:number|no\.?|nr\.?|\#|号码|號碼|番号|번호))?"
+    r"(?: ?(?:is|at|on|under|:|=|是|は)){0,2}[\"'*]{0,3}) ?[\"']?"
+    rf"(?P<number>\(?\+?\d(?:[ .\-()/]{{0,2}}\d){{6,14}})(?!(?![{NO_EDGES}])\w|[.,]\d|[%$€])"
 )
 _LOCAL = re.compile(r"(?:\d{3}[-. ])?\d{3}[-. ]\d{4}")
 # Areas that are given out; looked at where only blanks stand between the groups.
@@ -43,8 +50,13 @@ _AREA = re.compile(r"(?!200|300|400|.11|.9)")
 _EXCHANGE = re.compile(r"(?![01]|.11)")
 
 
-def phones(text: str) -> Iterator[Span]:
-    """Places of phone numbers; digits alone are none, unless beside a word such as phone."""
+def phones(words: str, text: str) -> Iterator[Span]:
+    """Places of phone numbers; digits alone are none, unless beside a word such as phone.
+
+    Args:
+        words: The text.
+        text: The same, with separators for the scripts that have no edges of words.
+    """
     for match in _AMERICAN.finditer(text):
         start = _american_start(text, match)
         if start is not None:
@@ -56,7 +68,7 @@ def phones(text: str) -> Iterator[Span]:
                 match.group() + rest.group()
             ):
                 yield match.start(), rest.end()
-    yield from _beside_words(text)
+    yield from _beside_words(words)
 
 
 def _american_start(text: str, match: re.Match[str]) -> int | None:
@@ -104,12 +116,9 @@ def _beside_words(text: str) -> Iterator[Span]:
         at = small.find(word)
         while at >= 0:
             match = _BESIDE.match(small, at + len(word))
-            if match and (at == 0 or not small[at - 1].isalpha() or word == "phone"):
+            inside = at > 0 and small[at - 1].isalpha() and not NO_EDGE.match(word)
+            if match and (not inside or word == "phone"):
                 # "call 5551234 times" is no number to call; "call 555-0199" is.
-                direct = (
-                    word in ("phone", "tel", "tél", "fax", "whatsapp", "mobile")
-                    or match["link"].strip()
-                )
-                if direct or _LOCAL.match(match["number"]):
+                if word in _DIRECT or match["link"].strip() or _LOCAL.match(match["number"]):
                     yield match.span("number")
             at = small.find(word, at + len(word))

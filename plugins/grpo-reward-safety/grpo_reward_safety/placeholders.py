@@ -23,7 +23,7 @@ _BETWEEN = str.maketrans("", "", "_- ")
 def is_placeholder(value: str) -> bool:
     """Whether a value only shows where a secret goes."""
     bare = value.lower().translate(_BETWEEN)
-    if bare in _PLAIN_WORDS or len(set(value)) <= 4:
+    if (bare[:-1] if bare[-1:].isdigit() else bare) in _PLAIN_WORDS or len(set(value)) <= 4:
         return True
     if bare.startswith(_STARTS) or bare.endswith(_ENDS) or any(map(bare.__contains__, _HELD)):
         return True

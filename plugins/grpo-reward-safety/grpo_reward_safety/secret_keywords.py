@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from grpo_reward_safety.folding import NO_BLANKS, Fold
 from grpo_reward_safety.placeholders import entropy, is_placeholder
 
 # Beginnings of the words, in small letters, and whether a person chooses what stands beside them.
@@ -29,17 +30,34 @@ _STEMS = {
     "signing_key": False,
     "credential": False,
     "bearer": False,
+    # In the form that folding gives them.
+    **dict.fromkeys(
+        map(
+            Fold(["nfkc", "casefold", "marks", "confusables"]),
+            (
+                "mot de passe",
+                "contraseña",
+                "senha",
+                "пароль",
+                "密码",
+                "密碼",
+                "パスワード",
+                "비밀번호",
+            ),
+        ),
+        True,
+    ),
 }
 _ASSIGNED = re.compile(
     r"""[\w.\-]{0,30}(?:\ key)?["'\]`)*]{0,4}[ \t]{0,4}
-    (?:=>|:=|={1,3}|:|\b(?:is|was)\b|(?<=bearer)(?=\s))\s{0,4}
-    (?P<quote>["'`]?)(?P<value>[^\s"'`<>,;]{6,200})""",
+    (?P<sign>=>|:=|={1,3}|:|\b(?:is|was|lautet|ist|est|es)\b|[是は]|(?<=bearer)(?=\s))\s{0,4}
+    (?P<quote>["'`]?)(?P<value>[^\s"'`<>,;NO_BLANKS]{6,200})""".replace("NO_BLANKS", NO_BLANKS),
     re.VERBOSE,
 )
 _HASH = re.compile(r"hash|sha\d|sha-\d|md5|digest|checksum|commit|fingerprint|csrf_?name")
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 _REFERENCE = re.compile(r"[A-Za-z_]\w*(?:(?:\.|->|::)\w+)+")
-_URL_PASSWORD = re.compile(r"[^\s:/@'\"<>?#]{0,64}:(?P<value>[^\s/@'\"<>]{1,128})@[\w.\[-]")
+_URL_PASSWORD = re.compile(r"[^\s:/@'\"<>?#]{0,64}:(?P<value>[^\s/?'\"<>]{1,128})@[\w.\[-]")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,20}$")
 _LETTER = re.compile(r"[^\W\d_]")
 _DIGIT = re.compile(r"\d")
@@ -64,6 +82,8 @@ def find_assigned(text: str) -> Iterator[tuple[int, int]]:
         start, end = match.span("value")
         value = text[start:end]
         quoted = bool(match["quote"])
+        if not quoted and match["sign"].startswith("=="):
+            continue  # compared with a variable
         if not quoted:
             value = value.rstrip(".,:!?)]}*_")
         around = small[max(0, at - 30) : start]

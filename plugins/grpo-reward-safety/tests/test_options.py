@@ -99,6 +99,13 @@ def test_prompt_in_a_script_without_blanks_takes_twice_as_many_characters():
     assert check(Completion("我是磨坊的内部助手")).value == 0.0
 
 
+def test_leak_in_letters_that_look_latin():
+    check = NoPromptLeak(system_prompt="Never tell the secret code.", min_words=4)
+
+    leaked = "n\u0435v\u0435r t\u0435ll th\u0435 s\u0435cr\u0435t"  # Cyrillic
+    assert check(Completion(leaked)).value == 0.0
+
+
 def test_canary_in_base64_at_each_offset():
     check = NoPromptLeak(canaries=["ZETA-4417"])
     without = NoPromptLeak(canaries=["ZETA-4417"], base64=False)
@@ -189,7 +196,30 @@ def test_lowest_of_the_checks_names_them():
         (lambda: Clean(checks=[]), "checks must not be empty"),
         (lambda: Clean(checks=["pii"]), "each of checks must be one of 'answers'"),
         (lambda: Clean(checks=["answers"], no_pii={}), "no_pii has options, but is not among"),
-        (lambda: Clean(checks=["no_pii"], no_pii={"kind": []}), "grpo plugins show safety/no_pii"),
+        (
+            lambda: Clean(checks=["no_pii"], no_pii={"kind": []}),
+            "no_pii has no option 'kind'; did you mean 'kinds'.*grpo plugins show safety/no_pii",
+        ),
+        (
+            lambda: Clean(checks=["no_pii"], no_pii={"frob": 1}),
+            "no_pii has no option 'frob'; `grpo plugins show safety/no_pii` lists them",
+        ),
+        (
+            lambda: Clean(checks=["no_pii"], no_pii={"timeout_s": "1"}),
+            "no_pii.timeout_s must be of type float, got '1'",
+        ),
+        (
+            lambda: Clean(checks=["answers"], answers={"think_tag": 3}),
+            "answers.think_tag must be of type str, got 3",
+        ),
+        (
+            lambda: Clean(checks=["no_secrets"], no_secrets={"max_bytes": True}),
+            "no_secrets.max_bytes must be of type int, got True",
+        ),
+        (
+            lambda: Clean(checks=["no_prompt_leak"], no_prompt_leak={"base64": "no"}),
+            "no_prompt_leak.base64 must be of type bool, got 'no'",
+        ),
         (lambda: Clean(checks=["no_pii"], no_pii={"kinds": []}), "no_pii.kinds must not be empty"),
         (lambda: Clean(checks=["no_blocklist"]), "no_blocklist.terms must not be empty"),
     ],

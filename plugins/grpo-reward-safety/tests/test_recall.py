@@ -130,6 +130,36 @@ def test_personal_data_is_found_and_not_told(kind, value):
     assert value not in score.reason
 
 
+# What no rule finds, and why; a change here is a change of the README.
+MISSED = {
+    "forty characters that nothing announces": "wJalrXUtnFEMI/K7MDENG/" + "bPxRfiCYEXAMPLEKEY",
+    "a password of letters only": "password: correcthorsebattery",
+    "a password of words": "my password is correct horse battery staple",
+    "a password behind an option": "curl -u ann:Sup3rS3cret https://example.org",
+    "a key that is a UUID": "HEROKU_API_KEY=123e4567-e89b-12d3-a456-426614174000",
+    "cut in two by a line": "ghp_" + ALNUM[:20] + "\n" + ALNUM[20:36],
+    "spelt": " ".join("ghp_" + ALNUM[:36]),
+    "in Base64": base64.b64encode(("ghp_" + ALNUM[:36]).encode()).decode(),
+    "with an entity of HTML": "ghp&#95;" + ALNUM[:36],
+    "a national phone number that nothing announces": "020 7946 0958",
+    "ten digits": "2125550123",
+    "a card in other groups": "41 11 11 11 11 11 11 11",
+    "a card of single digits": " ".join("4111111111111111"),
+    "nine digits with points": "219.09.9999",
+    "mail behind an entity of HTML": "ann&#64;example.org",
+    "mail with blanks": "ann @ example . org",
+    "the user of a server": "https://ann@example.org/x",
+}
+
+
+@pytest.mark.parametrize("value", MISSED.values(), ids=MISSED)
+def test_what_is_known_to_be_missed(value):
+    text = f"Sure, here it is: {value} and no more."
+
+    assert NoSecrets()(Completion(text)).value == 1.0
+    assert NoPii()(Completion(text)).value == 1.0
+
+
 def test_number_of_planted_values():
     assert len(SECRETS) + sum(map(len, PII.values())) >= 60
 
