@@ -1,9 +1,13 @@
 """The length that a row asks for: its own, else that of the options."""
 
+from numbers import Real
+
 from grpo_core import Fail
 
+_LONGEST = 1_000_000_000
 
-def asked_length(option: str, of_all: int | None, of_row: int | None) -> int | Fail:
+
+def asked_length(option: str, of_all: int | None, of_row: float | None) -> int | Fail:
     """The length a row is held to, from 1; Fail if there is none.
 
     Args:
@@ -16,6 +20,8 @@ def asked_length(option: str, of_all: int | None, of_row: int | None) -> int | F
         return Fail(
             f"no length to hold it to: set the option {option}, or give the row a target_length"
         )
-    if asked < 1:
-        return Fail(f"target_length must be 1 or more, got {asked}")
-    return asked
+    # A column is not looked at by the core before; one with gaps holds 500.0 and NaN.
+    is_number = isinstance(asked, Real) and not isinstance(asked, bool)
+    if not is_number or not 1 <= asked <= _LONGEST or asked % 1:
+        return Fail(f"target_length must be a whole number from 1 to {_LONGEST:,}, got {asked!r}")
+    return int(asked)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from grpo_core import Fail
 
 
@@ -12,6 +14,10 @@ def is_right(correct: float, threshold: float) -> bool | Fail:
         correct: The input: 1.0 or true for right, 0.0 or false for wrong, or what lies between.
         threshold: From which value on an answer is right.
     """
-    if correct != correct:  # NaN
-        return Fail(f"correct must be a number, to be held to a threshold; got {correct}")
-    return correct >= threshold
+    # A column is not looked at by the core before, and NaN is neither right nor wrong.
+    is_text = isinstance(correct, str)
+    if is_text or not hasattr(correct, "__float__") or math.isnan(correct):
+        return Fail(
+            f"correct must be a number or a boolean, to be held to a threshold; got {correct!r}"
+        )
+    return float(correct) >= threshold

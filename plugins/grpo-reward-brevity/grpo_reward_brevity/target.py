@@ -62,7 +62,7 @@ class Target(Measured):
         check_number("threshold", self.threshold, -1e9, 1e9)
 
     def __call__(
-        self, completion: Completion, correct: float | bool, target_length: int | None = None
+        self, completion: Completion, correct: float | bool, target_length: float | None = None
     ) -> Score | Skip | Fail:
         """Scores a completion by its length, if it is right."""
         asked = asked_length("target", self.target, target_length)

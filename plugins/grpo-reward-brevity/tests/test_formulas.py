@@ -14,7 +14,7 @@ from grpo_reward_brevity import (
     Target,
 )
 
-from grpo_core import Completion
+from grpo_core import Completion, Fail
 
 
 def of(n):
@@ -104,7 +104,16 @@ def test_a_row_may_say_its_own_length():
     assert Target()(of(500), 1.0).reason == (
         "no length to hold it to: set the option target, or give the row a target_length"
     )
-    assert Budget()(of(500), 1.0, 0).reason == "target_length must be 1 or more, got 0"
+    assert Target(target=1000)(of(500), 1.0, 500.0).value == 1.0  # a column with gaps has floats
+
+
+@pytest.mark.parametrize("given", [0, -3, 2.5, float("nan"), float("inf"), 10**12, "500", True])
+def test_a_length_that_is_none_fails(given):
+    for built in (Target(target=1000), Target(form="sum"), Budget(budget=1000)):
+        outcome = built(of(500), 1.0, given)
+        assert outcome == Fail(
+            f"target_length must be a whole number from 1 to 1,000,000,000, got {given!r}"
+        )
 
 
 @pytest.mark.parametrize(

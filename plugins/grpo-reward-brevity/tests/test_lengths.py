@@ -141,8 +141,11 @@ NAN = float("nan")
     ],
 )
 def test_answer_that_is_neither_right_nor_wrong_fails(built):
-    outcome = built(Completion("four", token_ids=(1,)), NAN)
-    assert outcome == Fail("correct must be a number, to be held to a threshold; got nan")
+    for given in (NAN, "yes"):
+        outcome = built(Completion("four", token_ids=(1,)), given)
+        assert outcome == Fail(
+            f"correct must be a number or a boolean, to be held to a threshold; got {given!r}"
+        )
 
 
 def test_one_unknown_answer_of_a_group_fails_and_the_others_are_scored():
@@ -150,6 +153,13 @@ def test_one_unknown_answer_of_a_group_fails_and_the_others_are_scored():
     scores = GroupRelative()(group, [1.0, NAN, 1.0])
     assert isinstance(scores[1], Fail)
     assert [scores[0].value, scores[2].value] == pytest.approx([0.5, 0.1])
+
+
+def test_numbers_of_numpy_are_numbers():
+    numpy = pytest.importorskip("numpy")
+    one = Completion("four", token_ids=tuple(range(4)))
+    for right in (numpy.bool_(True), numpy.float32(1.0), numpy.int64(1)):
+        assert Target()(one, right, numpy.int64(4)).value == 1.0
 
 
 @pytest.mark.parametrize("name", ["cosine", "group_relative"])

@@ -70,6 +70,8 @@ class Fold(dict[int, str]):
 
     def places(self, text: str) -> list[int]:
         """For each character of the folded text, and for its end, where it stood in the text."""
+        if is_plain(text):  # no sign of it becomes none, or two
+            return list(range(len(text) + 1))
         places: list[int] = []
         for start, piece in self._pieces(text):
             places += [start] * len(piece.translate(self))

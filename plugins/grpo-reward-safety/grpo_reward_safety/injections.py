@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from grpo_reward_safety.injection_rules import OTHER_LANGUAGES, Rule
 from grpo_reward_safety.injection_rules import rule as _rule
@@ -152,7 +152,8 @@ def find_injections(text: str) -> Iterator[Found]:
     tried = [one for one in _RULES if known.get(one.stems)]
     if tried:
         # Without emphasis, and with one blank where several stand.
-        read, kept = _LEFT_OUT.sub("", text), None
+        read = _LEFT_OUT.sub("", text)
+        kept: Sequence[int] = range(len(text)) if len(read) == len(text) else ()
         for one in tried:
             for match in one.pattern.finditer(read):
                 kept = kept or _kept(text)

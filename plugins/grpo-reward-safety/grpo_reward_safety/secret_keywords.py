@@ -118,6 +118,11 @@ def _stems(small: str) -> list[tuple[str, int]]:
     return found
 
 
+def _names_one(value: str) -> bool:
+    """Whether a reference such as settings.API_KEY_V1 says itself what it refers to."""
+    return any(map(value.lower().__contains__, _STEMS))
+
+
 def _is_secret(value: str, chosen: bool, quoted: bool) -> bool:
     has_letter = _LETTER.search(value) is not None
     has_digit = _DIGIT.search(value) is not None
@@ -131,7 +136,7 @@ def _is_secret(value: str, chosen: bool, quoted: bool) -> bool:
         return False
     if value.startswith(("/", "./", "../", "~/")) or "://" in value:
         return False
-    if _REFERENCE.fullmatch(value) and not has_digit:
+    if _REFERENCE.fullmatch(value) and not (has_digit and (quoted or not _names_one(value))):
         return False
     if len(value) < _MIN_PASSWORD or is_placeholder(value) or _UUID.fullmatch(value):
         return False

@@ -44,6 +44,8 @@ def test_secret_is_found(text):
         "if password == stored_password1: return True",
         "login(user=user1, password=password1)",
         "password_hash = hashpw(password2.encode())",
+        "api_key=settings.API_KEY_V1",
+        "token = self.config.access_token2",
         "Der Code des Passworts ist 8 Zeichen lang; das Passwort ist sicher.",
         "Пароль должен иметь 8 знаков; токен доступа не нужен.",
         "密码长度为8个字符。令牌1个。",

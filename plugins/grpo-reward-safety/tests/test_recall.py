@@ -1,4 +1,4 @@
-"""What must be found: 75 planted values, all of documentation, of test sets, or made up here."""
+"""What must be found: 84 planted values, all of documentation, of test sets, or made up here."""
 
 from __future__ import annotations
 
@@ -57,6 +57,16 @@ SECRETS = {
     "sendgrid": "SG." + ALNUM[:22] + "." + ALNUM[:43],
     "digitalocean": "dop_v1_" + HEX,
     "bearer": "Authorization: Bearer " + ALNUM[:40],
+    "gitlab runner": "GR1348941" + ALNUM[:20],
+    "telegram of the documentation": "110201543:" + "AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw",
+    "discord webhook": "https://discord.com/api/"
+    + "webhooks/123456789012345678/"
+    + (ALNUM * 2)[:68],
+    "sentry": "sntrys_" + ALNUM,
+    "figma": "figd_" + ALNUM[:40],
+    "notion": "ntn_" + ALNUM[:46],
+    "supabase": "sbp_" + HEX[:40],
+    "tailscale": "tskey-" + "auth-" + ALNUM[:12] + "CNTRL-" + ALNUM[:32],
     "password": "password = 'Tr0ub4dor&3'",
     "password in prose": "The password is hunter2horse.",
     "api key of hex": "api_key: " + HEX[:32],
