@@ -19,6 +19,7 @@ NAMES = (
     "waiting",
     "pool",
     "seam",
+    "ranks",
     "tags",
     "schema",
     "math",
@@ -37,7 +38,7 @@ def main() -> None:
     if unknown := [name for name in names if name not in NAMES]:
         parser.error(f"no benchmark {unknown[0]!r}; there are {', '.join(NAMES)}")
     print(f"Python {platform.python_version()}, {platform.machine()}")
-    print("times are CPU times, those of pool and sandbox wall-clock times")
+    print("times are CPU times, those of pool, ranks and sandbox wall-clock times")
     lines: list[Line] = []
     for name in names:
         start = time.monotonic()

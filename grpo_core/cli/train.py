@@ -61,11 +61,17 @@ def train(
     except GrpoError as exc:
         if rank == "0":
             raise
-        # What stops all is told in full by the first; its first line shows what does not.
-        typer.echo(f"rank {rank}: error: {str(exc).splitlines()[0]}", err=True)
+        # What stops all is told in full by the first; this shows what stops one alone.
+        typer.echo(f"rank {rank}: error: {_in_short(str(exc))}", err=True)
         raise typer.Exit(1 if isinstance(exc, RewardError) else 2) from None
     write(f"model: {done.model}")
     write(f"run:   {done.path}")
+
+
+def _in_short(text: str) -> str:
+    """The first line of an error, and behind a heading the first problem."""
+    first, *others = text.splitlines()
+    return f"{first} {others[0].strip(' -')}" if first.endswith(":") and others else first
 
 
 def _silent(line: str) -> None:

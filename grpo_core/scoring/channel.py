@@ -50,7 +50,10 @@ class BlockingChannel:
         view = memoryview(data)
         got = 0
         while got < n:
-            read = self._socket.recv_into(view[got:])
+            try:
+                read = self._socket.recv_into(view[got:])
+            except ConnectionResetError:  # killed, with messages that it had not read
+                return None
             if read == 0:
                 return None
             got += read

@@ -17,6 +17,7 @@ from safetensors import SafetensorError
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 
 from grpo_core.errors import RunDirError
+from grpo_core.training.ranks import of_an_exchange
 
 # In each checkpoint: where its run's directory lies.
 MARK = "grpo_run.json"
@@ -142,8 +143,12 @@ def remove_behind(folder: Path, step: int) -> list[Path]:
 
 
 @contextlib.contextmanager
-def written_whole(folder: Path) -> Iterator[None]:
+def written_whole(folder: Path, *, remove: bool = True) -> Iterator[None]:
     """Removes a folder that could not be finished.
+
+    Args:
+        folder: The folder.
+        remove: False where another process removes it, which may be writing to it.
 
     Raises:
         RunDirError: It could not be written. On a full disk each library has an error of its own,
@@ -153,8 +158,9 @@ def written_whole(folder: Path) -> Iterator[None]:
         yield
     except BaseException as exc:  # Ctrl-C too: a part of a checkpoint would be taken for one
         full = is_full(exc) or _free(folder) < _LITTLE
-        shutil.rmtree(folder, ignore_errors=True)
-        if not isinstance(exc, OSError | RuntimeError | SafetensorError):
+        if remove:
+            shutil.rmtree(folder, ignore_errors=True)
+        if not isinstance(exc, OSError | RuntimeError | SafetensorError) or of_an_exchange(exc):
             raise
         why = os.strerror(errno.ENOSPC) if full else str(exc)
         raise RunDirError(f"{folder} cannot be written: {why}") from exc

@@ -33,6 +33,7 @@ class Interrupts(TrainerCallback):
         self._ranks = ranks
         self._before: dict[int, Any] = {}
         self._updating = False
+        self._logs = False
         self._came: float | None = None
 
     def __enter__(self) -> Self:
@@ -57,7 +58,18 @@ class Interrupts(TrainerCallback):
         self._updating = True
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """The step is whole; what came meanwhile is raised."""
+        """The step is whole; what came meanwhile is raised, behind its log if it has one."""
+        self._logs = control.should_log
+        if not self._logs:
+            self._whole()
+
+    def on_log(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """The step is logged."""
+        if self._logs:
+            self._logs = False
+            self._whole()
+
+    def _whole(self) -> None:
         self._updating = False
         self._ranks.raise_stop()
 

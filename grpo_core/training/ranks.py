@@ -69,11 +69,13 @@ class Ranks:
             to the other processes.
     """
 
-    def __init__(self, timeout_s: float) -> None:
+    def __init__(self, timeout_s: float, patience_s: float = 1800.0) -> None:
         """Joins the processes of this training; all of them do so, in the same order.
 
         Args:
-            timeout_s: How long one waits for another at most, in seconds.
+            timeout_s: How long one waits for another at most, in seconds, while a batch is scored
+                and at the end of a step.
+            patience_s: How long elsewhere: one may write a large model while the others wait.
         """
         distributed = dist.is_available() and dist.is_initialized()
         self.rank = dist.get_rank() if distributed else 0
@@ -81,13 +83,17 @@ class Ranks:
         self.stop: KeyboardInterrupt | None = None
         self.interruptible = False
         self._timeout_s = timeout_s
+        self._patience_s = patience_s
+        # By how long one waits in them: only the first can wait otherwise than its group.
+        self._groups: dict[float, Any] = {}
         self._raised: BaseException | None = None
-        self._group: Any = None
         if not self.alone:
-            # Of its own, on CPUs: texts have no business on a GPU, and only gloo names who is
+            # Of their own, on CPUs: texts have no business on a GPU, and only gloo names who is
             # missing.
-            self._group = dist.new_group(backend="gloo", timeout=timedelta(seconds=timeout_s))
-            atexit.register(_leave, self._group)
+            for seconds in (timeout_s, patience_s):
+                group = dist.new_group(backend="gloo", timeout=timedelta(seconds=seconds))
+                atexit.register(_leave, group)
+                self._groups[seconds] = group
 
     @property
     def alone(self) -> bool:
@@ -99,13 +105,16 @@ class Ranks:
         """Whether this process speaks for all."""
         return self.rank == 0
 
-    def exchange(self, what: str, mine: T, error: BaseException | None = None) -> list[T]:
+    def exchange(
+        self, what: str, mine: T, error: BaseException | None = None, *, patient: bool = False
+    ) -> list[T]:
         """Hands something to all processes, and gets what they hand over, by rank.
 
         Args:
             what: What is exchanged, for messages.
             mine: What this process hands over; can be pickled.
             error: What went wrong in it instead.
+            patient: What lies before it may take longer than a batch of scores.
 
         Raises:
             RankError: A process ended, does not come within the time, or failed in a way that is
@@ -128,8 +137,8 @@ class Ranks:
         kind = "" if error is None else _kind(error)
         text = "" if error is None else _text(error, kind)
         told: list[Any] = [None] * self.world
-        with self._together(what):
-            dist.all_gather_object(told, _Told(what, kind, text, data), group=self._group)
+        with self._together(what, self._patience_s if patient else self._timeout_s) as group:
+            dist.all_gather_object(told, _Told(what, kind, text, data), group=group)
         places = {one.what for one in told}
         if len(places) > 1:
             raise RankError(f"the processes are at different places: {', '.join(sorted(places))}")
@@ -152,12 +161,12 @@ class Ranks:
                 made = do()
             except Exception as exc:
                 error = exc
-        given: list[T] = self.exchange(what, made, error)
+        given: list[T] = self.exchange(what, made, error, patient=True)
         return given[0]
 
     def wait(self, what: str) -> None:
         """Waits until all processes are here."""
-        self.exchange(what, None)
+        self.exchange(what, None, patient=True)
 
     def raise_stop(self) -> None:
         """Raises in all processes a signal that came to any of them.
@@ -173,8 +182,8 @@ class Ranks:
         kinds: list[type[KeyboardInterrupt]] = [KeyboardInterrupt, TerminatedError]
         mine = 0 if self.stop is None else 1 + kinds.index(type(self.stop))
         worst = torch.tensor([mine])
-        with self._together("end of the step"):
-            dist.all_reduce(worst, dist.ReduceOp.MAX, group=self._group)
+        with self._together("end of the step", self._timeout_s) as group:
+            dist.all_reduce(worst, dist.ReduceOp.MAX, group=group)
         if worst:
             self.stop = None
             self._raised = kinds[int(worst) - 1]()
@@ -196,6 +205,8 @@ class Ranks:
         """What goes wrong in here does so in all processes, since all compute the same."""
         try:
             yield
+        except RankError:  # of an exchange, which knows better whether all raise it
+            raise
         except GrpoError as exc:
             self._raised = exc
             raise
@@ -206,9 +217,7 @@ class Ranks:
 
     def lost(self, error: BaseException) -> RankError | None:
         """What stands behind an error of a library's own exchange; None if it is no such error."""
-        if self.alone or not isinstance(error, RuntimeError):
-            return None
-        if not _OF_LIBRARIES.search(str(error)):
+        if self.alone or not of_an_exchange(error):
             return None
         try:
             with self._together("training step", _PROBE_S):
@@ -217,18 +226,18 @@ class Ranks:
             return exc
 
     @contextmanager
-    def _together(self, what: str, timeout_s: float | None = None) -> Iterator[None]:
-        """Waits until all processes come to a place, for what they do there.
+    def _together(self, what: str, timeout_s: float) -> Iterator[Any]:
+        """Waits until all processes come to a place, and gives the group for what they do there.
 
         Raises:
             RankError: One does not.
         """
-        timeout_s = self._timeout_s if timeout_s is None else timeout_s
         start = time.monotonic()
+        group = self._groups.get(timeout_s, self._groups[self._timeout_s])
         try:
             # Of torch's ways to wait the only one that tells who does not come.
-            dist.monitored_barrier(self._group, timedelta(seconds=timeout_s), wait_all_ranks=True)
-            yield
+            dist.monitored_barrier(group, timedelta(seconds=timeout_s), wait_all_ranks=True)
+            yield group
         except RuntimeError as exc:
             found = _BEHIND.search(str(exc))
             if found is not None:
@@ -239,10 +248,11 @@ class Ranks:
                 who = "rank 0, or one that it waits for,"
             text = f"{who} has ended"  # the connection is closed at once
             if time.monotonic() - start > timeout_s / 2:
-                text = (
-                    f"{who} did not come to the {what} within {timeout_s:g} s; if a reward needs "
-                    f"longer, raise batch_timeout_s"
-                )
+                if timeout_s == self._patience_s:
+                    advice = "if that may take longer, raise ddp_timeout"
+                else:
+                    advice = "if a reward needs longer, raise batch_timeout_s"
+                text = f"{who} did not come to the {what} within {timeout_s:g} s; {advice}"
             raise RankError(f"{text}. Its own output says more") from exc
 
     def _raise(self, told: Sequence[_Told], own: BaseException | None) -> None:
@@ -260,6 +270,11 @@ class Ranks:
         self.stop = None
         self._raised = _KINDS.get(kind, RankError)(text)
         raise self._raised from own
+
+
+def of_an_exchange(error: BaseException) -> bool:
+    """True if an error is that of a library's own exchange between processes."""
+    return isinstance(error, RuntimeError) and bool(_OF_LIBRARIES.search(str(error)))
 
 
 def _leave(group: Any) -> None:

@@ -90,7 +90,7 @@ def train_run(
     for warning in report.warnings:
         write(f"warning: {warning}")
     config, composite, args = prepared.config, prepared.composite, prepared.args
-    ranks = ranks_for(composite)
+    ranks = ranks_for(composite, args)
 
     def open_run() -> RunDir:
         if there is None:
@@ -120,7 +120,7 @@ def train_run(
         checkpoint = ranks.first_does("checkpoint to go on from", begin)
         if checkpoint is not None:
             args.eval_on_start = False  # before the first step of all, which was done
-        trainer = _trainer(draft, prepared, tokenizer, run, write, new=there is None)
+        trainer = _trainer(draft, prepared, tokenizer, run, ranks, write, new=there is None)
         if before is not None:
             before(trainer)
         _train(trainer, checkpoint, config, run, write, new=there is None)
@@ -131,7 +131,7 @@ def train_run(
 def _save(trainer: GRPOTrainer, run: RunDir, ranks: Ranks) -> Path:
     """Saves the model, which all processes hold a part of; it is there whole or not at all."""
     model, partial = run.path / "model", run.path / "model.partial"
-    with written_whole(partial):
+    with written_whole(partial, remove=ranks.first):
         trainer.save_model(str(partial))
 
     def rename() -> None:
@@ -148,6 +148,7 @@ def _trainer(
     prepared: Prepared,
     tokenizer: Any,
     run: RunDir,
+    ranks: Ranks,
     write: Callable[[str], None],
     *,
     new: bool,
@@ -170,11 +171,11 @@ def _trainer(
             peft_config=_lora(config.model),
         )
     except GrpoError:
-        if new:
+        if new and ranks.first:
             shutil.rmtree(run.path)
         raise
     except Exception as exc:
-        raise _refused(exc, config, run, new=new) from exc
+        raise _refused(exc, config, run, ranks, new=new) from exc
     trainer.remove_callback(PrinterCallback)
     return trainer
 
@@ -204,7 +205,7 @@ def _train(
         if trainer.state.global_step:
             raise
         # Not one step was trained: a setting of the generation that is judged when it begins.
-        raise _refused(exc, config, run, new=new) from exc
+        raise _refused(exc, config, run, trainer.ranks, new=new) from exc
 
 
 def _stop(
@@ -228,12 +229,14 @@ def _stop(
     write(f"{stopped}; checkpoint: {checkpoint}")
 
 
-def _refused(exc: Exception, config: RunConfig, run: RunDir, *, new: bool) -> ConfigError:
+def _refused(
+    exc: Exception, config: RunConfig, run: RunDir, ranks: Ranks, *, new: bool
+) -> ConfigError:
     """Makes an error of what the libraries refuse: a missing package, weights, a setting.
 
     Nothing was trained, so a new directory goes: its name stays free for the repaired config.
     """
-    if new:
+    if new and ranks.first:
         shutil.rmtree(run.path)
     return ConfigError(
         f"the trainer refuses what {config.source} asks for: {type(exc).__name__}: {exc}"

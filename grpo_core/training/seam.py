@@ -83,7 +83,7 @@ class Seam:
     def __init__(self, composite: CompositeReward, args: trl.GRPOConfig) -> None:
         """Keeps the rewards and the settings that decide how they are combined."""
         self.composite = composite
-        self.ranks = ranks_for(composite)
+        self.ranks = ranks_for(composite, args)
         self.names = [composite.names[k] for k in composite.counted]
         self.aggregate = args.multi_objective_aggregation
         self._scale: Scale = args.scale_rewards
@@ -394,9 +394,10 @@ def to_trl(
     )
 
 
-def ranks_for(composite: CompositeReward) -> Ranks:
+def ranks_for(composite: CompositeReward, args: trl.GRPOConfig) -> Ranks:
     """The processes of a training with these rewards; each waits as long as these may take."""
-    return Ranks(composite.batch_timeout_s + GRACE_S)
+    timeout_s = composite.batch_timeout_s + GRACE_S
+    return Ranks(timeout_s, max(timeout_s, args.ddp_timeout))
 
 
 def trainer_weights(composite: CompositeReward) -> list[float]:

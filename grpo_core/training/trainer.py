@@ -43,6 +43,7 @@ from grpo_core.training.checkpoints import (
 from grpo_core.training.config import ALIASES, GRPOConfig
 from grpo_core.training.kl_watch import KlCallback
 from grpo_core.training.prompts import check_prompts
+from grpo_core.training.random_state import RandomState
 from grpo_core.training.reference import same_as_saved, save_reference
 from grpo_core.training.resuming import FinishedError, Resumed, go_on
 from grpo_core.training.rewards import RewardsArgument, composite_of
@@ -127,6 +128,7 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
         self._run = run_dir
         self._output_dir = Path(config.output_dir)
         self._manifest = dict(manifest or {})
+        self._random = RandomState()
         rewards = to_trl(self.composite, config)
         [seam] = [c.seam for c in rewards.callbacks if isinstance(c, SeamCallback)]
         self.ranks = seam.ranks
@@ -161,6 +163,7 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
                         self.ranks,
                     ),
                     Resumed(),
+                    self._random,
                     *(callbacks or ()),
                 ],
                 **kwargs,
@@ -270,6 +273,7 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
         folder, is_there = self.ranks.first_does("checkpoint's folder", self._where_to_stop)
         if not is_there:
             self.args.output_dir = folder
+            self._random.restore()
             try:
                 self._save_checkpoint(self.model, trial=None)
             finally:
@@ -289,10 +293,21 @@ class GRPOTrainer(trl.GRPOTrainer):  # type: ignore[misc]  # trl is untyped
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         """As TRL does; the checkpoint is there whole or not at all, and names its run."""
         folder = checkpoint_of(Path(self.args.output_dir), self.state.global_step)
-        with written_whole(folder):
+        with written_whole(folder, remove=self.ranks.first):
             if self.ranks.first:
                 begin(folder, self.run_dir().path)
             super()._save_checkpoint(model, trial)
+
+    def _save_rng_state(self, output_dir: str) -> None:
+        """As TRL does; what makes a checkpoint whole is written once all processes are here."""
+        error: Exception | None = None
+        try:
+            # The first removes the folder, behind the exchange that tells all of the error.
+            with written_whole(Path(output_dir), remove=False):
+                super()._save_rng_state(output_dir)
+        except Exception as exc:
+            error = exc
+        self.ranks.exchange("checkpoint", None, error, patient=True)
 
 
 def _one_of(first_name: str, first: Any, second_name: str, second: Any) -> Any:

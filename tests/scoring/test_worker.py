@@ -21,6 +21,16 @@ print(*{name.partition(".")[0] for name in sys.modules})
 """
 
 
+def test_pool_that_is_killed_before_it_has_read_all_ends_the_worker():
+    ours, theirs = socket.socketpair()
+    worker_end = BlockingChannel(theirs)
+    worker_end.send(("ready",))
+    ours.close()  # with a message unread: the other end gets a reset
+
+    assert worker_end.receive() is None
+    theirs.close()
+
+
 @pytest.fixture
 def channel():
     """The pool's end of a worker that runs in a thread of this process."""

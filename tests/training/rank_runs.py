@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -17,6 +18,8 @@ from typing import Any
 import pytest
 import short_runs
 import torch
+import torch.distributed as dist
+import transformers
 from datasets import Dataset
 from tiny_model import make_model, make_tokenizer
 
@@ -31,9 +34,10 @@ from grpo_core import (
     Skip,
     reward,
 )
-from grpo_core.errors import GrpoError
+from grpo_core.errors import GrpoError, RankError
 from grpo_core.training import seam as seams
 from grpo_core.training.completions import CompletionBuilder
+from grpo_core.training.ranks import Ranks
 
 WORLD = 2
 # Three groups of four, of which the second lies on both processes.
@@ -287,6 +291,37 @@ def hangs(folder: Path, rank: int) -> Any:
     return _with_a_second_step(rank, lambda: time.sleep(1000))
 
 
+def half(folder: Path, rank: int) -> Any:
+    """Rank 1 cannot write its part of the second checkpoint."""
+    inner = transformers.Trainer._save_rng_state
+
+    def save(self: Any, output_dir: str) -> None:
+        if rank == 1 and output_dir.endswith("-2"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        inner(self, output_dir)
+
+    transformers.Trainer._save_rng_state = save
+    trainer(REWARDS, save_strategy="steps", save_steps=1).train()
+
+
+def talk(folder: Path, rank: int) -> Any:
+    """The processes wait for each other, without a training."""
+    dist.init_process_group("gloo")
+    ranks = Ranks(1.0, patience_s=60.0)
+    late = 2.0 if rank == 0 else 0.0
+    told = {"did": ranks.first_does("saved model", lambda: time.sleep(late) or "saved")}
+    time.sleep(late)
+    ranks.wait("saved model")
+    try:
+        with ranks.alike():
+            if rank == 1:
+                time.sleep(4.0)
+            ranks.exchange("record", None)
+    except RankError as exc:
+        told |= {"error": str(exc), "in_all": ranks.in_all(exc)}
+    return told
+
+
 def script(folder: Path, rank: int) -> Any:
     """TRL's own trainer, with a record of the first four completions of each generation."""
     made = short_runs.theirs(REWARDS, dataset(), settings(use_cpu=True, max_steps=2), record=4)
@@ -331,7 +366,10 @@ def resumed(folder: Path, rank: int) -> Any:
 
 SCENARIOS: dict[str, Callable[[Path, int], Any]] = {
     f.__name__: f
-    for f in (groups, budget, raising, fault, ends, hangs, script, train, interrupted, resumed)
+    for f in (
+        *(groups, budget, raising, fault, half, ends, hangs, talk),
+        *(script, train, interrupted, resumed),
+    )
 }
 
 

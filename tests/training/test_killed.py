@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-import os
 import random
-import signal
 import time
 from pathlib import Path
 
@@ -83,7 +81,7 @@ def kill(process, run, step, rng):
     while step and not file.exists() and process.is_alive() and time.monotonic() < end:
         time.sleep(0.001)
     time.sleep(rng.uniform(0, 0.1 if step else 1.0))
-    os.kill(process.pid, signal.SIGKILL)
+    process.kill()  # a late one may have ended by itself
     process.join()
 
 

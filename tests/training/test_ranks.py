@@ -133,6 +133,32 @@ def test_an_exception_on_one_process_stops_both_with_a_checkpoint(pair):  # noqa
     }
 
 
+def test_checkpoint_is_whole_with_the_parts_of_all(pair, tmp_path):  # noqa: F811
+    two = pair("half")
+    assert two.join() == [0, 0], two.printed(0)
+
+    assert two.told(0) == two.told(1)
+    assert two.told(0)["error"] == "RunDirError"
+    wrong = "rank 1: out/checkpoint-2 cannot be written: No space left on device"
+    assert two.told(0)["text"] == (
+        f"{wrong}\ntraining stopped after step 2; no checkpoint could be saved ({wrong}); "
+        "the last whole one is out/checkpoint-1"
+    )
+    assert sorted(p.name for p in (tmp_path / "out").glob("checkpoint-*")) == ["checkpoint-1"]
+
+
+def test_one_is_waited_for_longer_outside_of_the_scores(pair):  # noqa: F811
+    two = pair("talk")
+    assert two.join(ranks=(0,))[0] == 0, two.printed(0)
+
+    assert two.told(0) == {
+        "did": "saved",
+        "error": "rank 1 did not come to the record within 1 s; if a reward needs longer, raise "
+        "batch_timeout_s. Its own output says more",
+        "in_all": False,
+    }
+
+
 @pytest.mark.parametrize(
     ("scenario", "code", "said"),
     [
@@ -197,7 +223,21 @@ def test_wrong_config_is_told_once(pair, tmp_path, model_folder):  # noqa: F811
 
     assert two.join() == [2, 2], two.printed(0) + two.printed(1)
     assert "rewards.tags.use" in two.printed(0)
-    assert two.printed(1) == "rank 1: error: 1 problem in run.toml:\n"
+    said = "rank 1: error: 1 problem in run.toml: rewards.tags.use: no reward 'format/tagz'"
+    assert two.printed(1).startswith(said), two.printed(1)
+    assert two.printed(1).count("\n") == 1
+
+
+def test_what_the_libraries_refuse_leaves_no_directory(pair, tmp_path, model_folder):  # noqa: F811
+    write_config(tmp_path, model_folder)
+    with (tmp_path / "run.toml").open("a") as file:
+        file.write('optim = "lomo"\n')
+    two = pair("train")
+
+    assert two.join() == [2, 2], two.printed(0) + two.printed(1)
+    assert "the trainer refuses what run.toml asks for: ImportError" in two.printed(0)
+    assert two.printed(1).count("\n") == 1, two.printed(1)
+    assert list((tmp_path / "runs").iterdir()) == []
 
 
 def test_interrupt_of_one_process_stops_both_with_a_checkpoint(pair, tmp_path, model_folder):  # noqa: F811
@@ -210,6 +250,9 @@ def test_interrupt_of_one_process_stops_both_with_a_checkpoint(pair, tmp_path, m
         two.printed(0)
     )
     assert (tmp_path / checkpoint / "rng_state_1.pth").is_file()
+    # What the last whole step has logged is there, though the signal came within it.
+    metrics = (tmp_path / "runs/run-001/metrics.jsonl").read_text().splitlines()
+    assert [json.loads(line)["step"] for line in metrics] == [1]
     assert "Traceback" not in two.printed(0) + two.printed(1)
     assert "step 1" not in two.printed(1)  # the first speaks for all
 

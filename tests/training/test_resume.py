@@ -13,7 +13,7 @@ from test_run import fails, grpo, project  # noqa: F401
 from transformers import TrainerCallback
 
 from grpo_core import Completion, reward
-from grpo_core.errors import ConfigError
+from grpo_core.errors import ConfigError, RewardError
 from grpo_core.recorded.read import read_record
 from grpo_core.training.checkpoints import last_whole
 
@@ -76,6 +76,30 @@ def test_resumed_run_is_the_same_as_one_without_a_stop(whole, tmp_path, step):
     assert [json.loads(line)["step"] for line in aside][: 10 - step] == list(range(step + 1, 11))
     [entry] = json.loads((out / "run-001/manifest.json").read_text())["resumed"]
     assert (entry["step"], entry["changed"]) == (step, [])
+
+
+# Before the first step, in the middle of an epoch, between two.
+@pytest.mark.parametrize("step", [0, 2, 4])
+def test_run_that_was_stopped_within_a_step_goes_on_the_same(whole, tmp_path, step):
+    """The step has drawn random numbers for completions that are thrown away."""
+    trainer, dataset, small, folder = whole
+    small = {**small, "output_dir": str(tmp_path / "out"), "save_strategy": "no"}
+    calls = []
+
+    @reward(isolation="inline", range=(0.0, 8.0))
+    def stops(completion: Completion) -> float:
+        calls.append(1)
+        if len(calls) > 8 * step:
+            raise ValueError("no judge")
+        return float(len(completion.text))
+
+    with pytest.raises(RewardError, match=f"checkpoint: .*checkpoint-{step}$"):
+        ours({"length": stops}, dataset, small).train()
+    resumed = ours({"length": length}, dataset, small)
+    resumed.train(resume_from_checkpoint=True, allow_changed=True)
+
+    assert texts_of(tmp_path / "out/run-001") == texts_of(folder / "run-001")
+    assert same(trainer, resumed)
 
 
 def test_run_that_was_finished_is_not_trained_further(whole, caplog):

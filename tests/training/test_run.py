@@ -232,13 +232,15 @@ def test_train_missing_model_is_an_error_and_leaves_no_run(project, capsys, monk
     assert not (project / "runs").exists()
 
 
-def test_train_fault_of_a_reward_exits_1_with_a_checkpoint(project):
-    result = grpo("train", "run.toml", "--set", "rewards.correct.use=rewards.py:broken")
+def test_train_fault_of_a_reward_exits_1_with_a_checkpoint(project, capsys, monkeypatch):
+    code, said = fails(
+        capsys, monkeypatch, "train", "run.toml", "--set", "rewards.correct.use=rewards.py:broken"
+    )
 
-    assert result.exit_code == 1
-    assert "reward 'correct' (file " in result.output
-    assert "rows 0 to 7: raised ValueError: no such judge" in result.output
-    assert "checkpoint: runs/first/checkpoints/checkpoint-0" in result.output
+    assert code == 1
+    assert "reward 'correct' (file " in said
+    assert "rows 0 to 7: raised ValueError: no such judge" in said
+    assert "checkpoint: runs/first/checkpoints/checkpoint-0" in said
     assert (project / "runs/first/checkpoints/checkpoint-0/model.safetensors").is_file()
 
 

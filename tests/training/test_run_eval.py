@@ -186,13 +186,17 @@ def test_train_one_row_is_enough_for_a_batch_of_one_prompt(project):
     assert result.exit_code == 0, result.output
 
 
-def test_train_fault_of_a_reward_in_an_evaluation_exits_1_with_a_checkpoint(project):
+def test_train_fault_of_a_reward_in_an_evaluation_exits_1_with_a_checkpoint(
+    project, capsys, monkeypatch
+):
     with_eval(project, "fraction = 0.25")
 
-    result = grpo("train", "run.toml", "--set", "rewards.correct.use=rewards.py:broken")
+    code, said = fails(
+        capsys, monkeypatch, "train", "run.toml", "--set", "rewards.correct.use=rewards.py:broken"
+    )
 
-    assert result.exit_code == 1
-    assert "rows 0 to 7: raised ValueError: no such judge" in result.output
+    assert code == 1
+    assert "rows 0 to 7: raised ValueError: no such judge" in said
     assert (project / "runs/first/checkpoints/checkpoint-0/model.safetensors").is_file()
 
 

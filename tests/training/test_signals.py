@@ -61,7 +61,17 @@ def test_signal_in_an_update_waits_for_its_end():
         interrupts.on_pre_optimizer_step(None, None, None)
         os.kill(os.getpid(), signal.SIGTERM)
         with pytest.raises(TerminatedError):
-            interrupts.on_step_end(None, SimpleNamespace(), None)
+            interrupts.on_step_end(None, SimpleNamespace(), SimpleNamespace(should_log=False))
+
+
+def test_signal_in_a_step_waits_for_its_log():
+    interrupts = Interrupts(Ranks(1.0))
+    with interrupts:
+        interrupts.on_pre_optimizer_step(None, None, None)
+        os.kill(os.getpid(), signal.SIGTERM)
+        interrupts.on_step_end(None, SimpleNamespace(), SimpleNamespace(should_log=True))
+        with pytest.raises(TerminatedError):
+            interrupts.on_log(None, SimpleNamespace(), None)
 
 
 def test_second_signal_in_an_update_ends_at_once():

@@ -47,10 +47,14 @@ def scored(text: str, gold: str = "5") -> Score:
 @pytest.mark.parametrize("name", REPEATED)
 def test_a_megabyte_gets_a_verdict_in_linear_time(name: str) -> None:
     def seconds(n_chars: int) -> float:
+        """The least of three, which no other process makes larger."""
         text = REPEATED[name] * (n_chars // len(REPEATED[name]))
-        start = time.process_time()
-        assert scored(text).reason
-        return time.process_time() - start
+        took = []
+        for _ in range(3):
+            start = time.process_time()
+            assert scored(text).reason
+            took.append(time.process_time() - start)
+        return min(took)
 
     seconds(10_000)  # patterns are compiled once
     # Ten times the text may take ten times as long, with room for a busy machine.
