@@ -167,8 +167,10 @@ def warning(alarm: Alarm, step: int, rate: float, kl_coef: float) -> str:
         "high": "the model has left its reference",
         "broken": "a model that computes this does not recover; go back to a checkpoint before it",
     }[alarm.kind]
+    # One that has run away is rarely too fast by little.
+    lower = rate / (2 if alarm.kind == "jump" else 10)
     return (
         f"step {step}: KL is {alarm.kl:.4g} nats per token, {why}: {what}. "
-        f"Lower learning_rate, now {rate:g}, to {rate / 2:g} or less, or raise kl_coef, now "
+        f"Lower learning_rate, now {rate:g}, to {lower:g} or less, or raise kl_coef, now "
         f"{kl_coef:g}, to {kl_coef * 2:g} or more"
     )

@@ -108,11 +108,12 @@ def test_guard_goes_on_from_its_state():
 def test_warning_names_both_remedies_with_their_numbers():
     assert warning(Alarm("high", 3.21, 0.5, True), 4, 0.3, 0.01) == (
         "step 4: KL is 3.21 nats per token, above 1: the model has left its reference. "
-        "Lower learning_rate, now 0.3, to 0.15 or less, or raise kl_coef, now 0.01, to 0.02 or "
+        "Lower learning_rate, now 0.3, to 0.03 or less, or raise kl_coef, now 0.01, to 0.02 or "
         "more"
     )
     jump = warning(Alarm("jump", 0.41, 0.04, True), 4, 0.3, 0.01)
     assert "above 0.25 and more than 10 times its median of the last 20 steps, 0.0400" in jump
+    assert "Lower learning_rate, now 0.3, to 0.15 or less" in jump
     broken = warning(Alarm("broken", math.nan, None, True), 4, 0.3, 0.01)
     assert "KL is nan nats per token, not a finite number" in broken
     assert "go back to a checkpoint before it" in broken

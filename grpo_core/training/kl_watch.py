@@ -119,8 +119,8 @@ class KlCallback(TrainerCallback):
             text = warning(
                 alarm, state.global_step, args.learning_rate * guard.rate, args.beta * guard.kl_coef
             )
-            advice = "" if self.guard or self.trainer is None else "; kl_guard = true does both"
-            logger.warning("%s%s", text, advice)
+            advice = "; kl_guard = true does both by halves"
+            logger.warning("%s%s", text, "" if self.guard or self.trainer is None else advice)
         self._keep(state)
         return alarm
 

@@ -63,9 +63,9 @@ def test_rate_times_1000_is_warned_of_within_five_steps(texts, small, caplog, ho
     step = int(text.removeprefix("step ").split(":")[0])
     assert step <= 5
     assert f"KL is {column(trainer, 'kl')[step - 1]:.4g} nats per token" in text
-    assert "Lower learning_rate, now 1, to 0.5 or less" in text
+    assert "Lower learning_rate, now 1, to 0.1 or less" in text
     assert "raise kl_coef, now 0.05, to 0.1 or more" in text
-    assert ("kl_guard = true does both" in text) == (host is ours)
+    assert ("kl_guard = true does both by halves" in text) == (host is ours)
 
 
 def test_healthy_run_is_not_warned_of(texts, small, caplog, host):

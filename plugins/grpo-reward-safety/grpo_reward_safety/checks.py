@@ -12,7 +12,9 @@ def check_choice(option: str, value: object, allowed: Sequence[str]) -> None:
     """Raises ValueError if an option has none of its values."""
     if value not in allowed:
         names = ", ".join(map(repr, allowed))
-        raise ValueError(f"{option} must be one of {names}, got {value!r}")
+        close = difflib.get_close_matches(str(value), allowed, n=1)
+        hint = f". Did you mean {close[0]!r}?" if close else ""
+        raise ValueError(f"{option} must be one of {names}, got {value!r}{hint}")
 
 
 def check_choices(option: str, values: Sequence[str], allowed: Sequence[str]) -> None:
