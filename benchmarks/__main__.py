@@ -24,6 +24,7 @@ NAMES = (
     "schema",
     "math",
     "sandbox",
+    "brevity",
     "safety",
     "score_file",
     "replay",
