@@ -11,13 +11,14 @@ from typing import Any
 from grpo_core.catalog import Catalog
 from grpo_core.composite import PENALTIES, CompositeReward
 from grpo_core.errors import ConfigError, DataError, Problem
-from grpo_core.reader import Draft, make_draft, read_draft
-from grpo_core.record import CONFIG, read_manifest
+from grpo_core.reader import Draft, read_draft
+from grpo_core.record import CONFIG
 from grpo_core.recorded.batch import RecordedBatch, Scale
 from grpo_core.recorded.names import COMPLETIONS
 from grpo_core.recorded.read import read_record
 from grpo_core.replay.again import Replay, Rescore
 from grpo_core.replay.compare import compared
+from grpo_core.replay.script import draft_of_script
 from grpo_core.sections import Mode, ScoringSection
 from grpo_core.totals import Aggregate
 
@@ -28,14 +29,6 @@ _SCALES: dict[object, Scale] = {
     "none": "none",
     False: "none",
 }
-# What the manifest keeps of a reward and a config's section has, too.
-_OF_SECTION = (
-    *("use", "weight", "missing", "transform", "requires", "otherwise", "shadow", "modes"),
-    *("inputs", "options"),
-)
-
-
-_FILE = "file "  # how a manifest's `origin` begins of a reward from a file
 
 
 @dataclass(frozen=True)
@@ -72,10 +65,17 @@ def replay_run(request: Request, catalog: Callable[[Draft], Catalog]) -> dict[st
     """
     torn: list[str] = []
     batches = _batches(request, torn)
-    draft = _draft(request)
+    draft, stand_ins = _draft(request)
     composite = _composite(draft, catalog(draft))
     scale, aggregate = _combining(draft.train)
-    replay = Replay(composite, rescore=request.rescore, scale=scale, aggregate=aggregate)
+    replay = Replay(
+        composite,
+        rescore=request.rescore,
+        scale=scale,
+        aggregate=aggregate,
+        stand_ins=stand_ins,
+        source=str(draft.source),
+    )
     try:
         shown = compared(replay.run(batches), request.rows)
     finally:
@@ -111,25 +111,14 @@ def _batches(request: Request, torn: list[str]) -> list[RecordedBatch]:
 _NAMES: dict[Mode, str] = {"train": "training", "eval": "evaluations"}
 
 
-def _draft(request: Request) -> Draft:
+def _draft(request: Request) -> tuple[Draft, Mapping[str, Mapping[str, Any]]]:
+    """The rewards, and what the manifest keeps of those that something stands in for."""
     if request.config is not None:
-        return read_draft(request.config, request.overrides)
+        return read_draft(request.config, request.overrides), {}
     path = request.run / CONFIG
     if path.is_file():
-        return read_draft(path, request.overrides)
-    # A script's run: its manifest says what it was made of.
-    manifest = read_manifest(request.run) or {}
-    rewards = {
-        name: {k: v for k, v in described.items() if k in _OF_SECTION and v is not None}
-        for name, described in manifest.get("rewards", {}).items()
-    }
-    for name, described in manifest.get("rewards", {}).items():
-        file, _, attr = str(described.get("use")).rpartition(":")
-        origin = str(described.get("origin", ""))
-        if file.endswith(".py") and origin.startswith(_FILE):
-            # As the script named it, it was beside the script or where that was started.
-            rewards[name]["use"] = f"{origin.removeprefix(_FILE)}:{attr}"
-    return make_draft({"rewards": rewards}, path, request.overrides)
+        return read_draft(path, request.overrides), {}
+    return draft_of_script(request.run, list(request.overrides))
 
 
 def _composite(draft: Draft, catalog: Catalog) -> CompositeReward:
