@@ -10,9 +10,9 @@ from typing import Any
 
 from grpo_core.catalog import Catalog
 from grpo_core.composite import PENALTIES, CompositeReward
-from grpo_core.errors import ConfigError, DataError, Problem
+from grpo_core.errors import ConfigError, DataError, Problem, listed
 from grpo_core.reader import Draft, read_draft
-from grpo_core.record import CONFIG
+from grpo_core.record import CONFIG, read_manifest
 from grpo_core.recorded.batch import RecordedBatch, Scale
 from grpo_core.recorded.names import COMPLETIONS
 from grpo_core.recorded.read import read_record
@@ -85,6 +85,7 @@ def replay_run(request: Request, catalog: Callable[[Draft], Catalog]) -> dict[st
         "mode": request.mode,
         "scored_again": replay.reasons,
         "notes": [
+            *_went_on(request),
             *_torn(torn),
             *_notes(batches, bool(replay.reasons)),
             *_no_values(replay.valueless),
@@ -97,6 +98,8 @@ def replay_run(request: Request, catalog: Callable[[Draft], Catalog]) -> dict[st
 def _batches(request: Request, torn: list[str]) -> list[RecordedBatch]:
     if not request.run.is_dir():
         raise DataError(f"there is no run directory {request.run}")
+    if elsewhere := _elsewhere(request.run):
+        raise DataError(elsewhere)
     batches = list(read_record(request.run, request.mode, torn))
     if not batches and torn:
         raise DataError(f"no generation of {request.run / COMPLETIONS} is whole: {torn[0]}")
@@ -106,6 +109,16 @@ def _batches(request: Request, torn: list[str]) -> list[RecordedBatch]:
             f'records them with [record] completions = "all"'
         )
     return batches
+
+
+def _elsewhere(run: Path) -> str:
+    """Says which folder to give where this one is above or below a run's; "" if it is a run's."""
+    if (run / COMPLETIONS).is_dir():
+        return ""
+    if run.absolute().name == COMPLETIONS:
+        return f"{run} holds the completions of a run; give the run's directory, {run.parent}"
+    runs = [str(folder.parent) for folder in sorted(run.glob(f"*/{COMPLETIONS}"))]
+    return f"{run} is no run's directory; give that of a run: {listed(runs)}" if runs else ""
 
 
 _NAMES: dict[Mode, str] = {"train": "training", "eval": "evaluations"}
@@ -160,6 +173,26 @@ def _combining(train: Mapping[str, Any]) -> tuple[Scale | None, Aggregate | None
     if problems:
         raise ConfigError(problems)
     return None if scale is None else _SCALES[scale], aggregate
+
+
+def _went_on(request: Request) -> list[str]:
+    """Changes half way: by default all steps are combined as the last ones were."""
+    if request.config is not None:
+        return []
+    manifest = read_manifest(request.run) or {}
+    notes = []
+    for entry in manifest.get("resumed", ()):
+        lines = [line for line in entry["changed"] if line.startswith(_OF_TOTALS)]
+        if lines:
+            notes.append(
+                f"the run went on with changes after step {entry['step']} ({'; '.join(lines)}); all "
+                f"steps are replayed with the newest"
+            )
+    return notes
+
+
+# How lines of a manifest's `resumed` begin that say why recorded totals or advantages are others.
+_OF_TOTALS = ("rewards", "train.scale_rewards ", "train.multi_objective_aggregation ")
 
 
 def _torn(torn: list[str]) -> list[str]:

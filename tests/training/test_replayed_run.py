@@ -303,9 +303,47 @@ def test_reward_that_gives_no_value_is_noted(two_ranks):
     assert "x gave no value for 4 of 4 completions; the first reason: " in shown["notes"][1]
 
 
+def test_run_that_went_on_with_another_weight_is_noted(project):  # noqa: F811
+    train()
+    again = [*SAME, "rewards.format.weight=0.9", "train.max_steps=3"]
+    settings = [part for text in again for part in ("--set", text)]
+    result = grpo("train", "run.toml", "--resume", "--allow-changed", *settings)
+    assert result.exit_code == 0, result.output
+    note = (
+        "the run went on with changes after step 2 (rewards.format.weight was 0.5 and is 0.9); all "
+        "steps are replayed with the newest"
+    )
+
+    _, shown = replay("runs/first")
+    _, of_config = replay("runs/first", "--config", "runs/first/config.toml")
+
+    assert shown["notes"] == [note]
+    assert of_config["notes"] == []
+
+
+def test_setting_of_a_reward_that_is_misspelt_says_what_may_be_meant(
+    project,  # noqa: F811
+    capsys,
+    monkeypatch,
+):
+    train()
+
+    code, error = fails(
+        capsys, monkeypatch, "replay", "runs/first", "--set", "rewards.fromat.weight=0.1"
+    )
+
+    assert code == 2
+    assert "rewards.fromat.use: is missing. Did you mean 'format'?\n" in error
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (
+            ["runs/first/completions"],
+            "holds the completions of a run; give the run's directory, runs/first\n",
+        ),
+        (["runs"], "runs is no run's directory; give that of a run: runs/first\n"),
         (["nowhere"], "there is no run directory nowhere"),
         (["."], "completions holds no completions of training; a run records them with [record]"),
         (["runs/first", "--score", "some"], "--score: expected one of changed, all, new, got 'som"),
