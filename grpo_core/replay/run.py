@@ -185,8 +185,8 @@ def _went_on(request: Request) -> list[str]:
         lines = [line for line in entry["changed"] if line.startswith(_OF_TOTALS)]
         if lines:
             notes.append(
-                f"the run went on with changes after step {entry['step']} ({'; '.join(lines)}); all "
-                f"steps are replayed with the newest"
+                f"the run went on with changes after step {entry['step']} ({'; '.join(lines)}); "
+                f"all steps are replayed with the newest"
             )
     return notes
 

@@ -107,7 +107,11 @@ def stop_if_called(
     Raises:
         ConfigError: One is to be called.
     """
-    problems = [uncallable(n, stand_ins[n], why) for n, why in names.items() if n in stand_ins]
+    problems = [
+        uncallable(name, stand_ins[name], f"to be scored again: {why}")
+        for name, why in names.items()
+        if name in stand_ins
+    ]
     if problems:
         raise ConfigError(problems, source)
 

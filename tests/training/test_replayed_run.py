@@ -208,7 +208,7 @@ def test_functions_of_a_script_need_not_be_found_where_none_is_called(of_functio
 @pytest.mark.parametrize(
     ("arguments", "name", "why"),
     [
-        (["--score", "all"], "spaced", "all are"),
+        (["--score", "all"], "spaced", "to be scored again: all are"),
         (["--set", "rewards.long.timeout_s=3.0"], "long", "changed: timeout_s"),
         (
             ["--set", "rewards.spaced.transform={ clip = [0, 2], rescale = [0, 1] }"],
