@@ -276,7 +276,14 @@ def _parse_rewards(raw: object, problems: list[Problem]) -> dict[str, Any]:
     parsed = {}
     for name, table in raw.items():
         where = f"rewards.{name}"
-        section = parse_reward(table, where, problems)
+        found: list[Problem] = []
+        section = parse_reward(table, where, found)
+        lacking = Problem(f"{where}.use", "is missing")
+        if lacking in found:  # a name that an override misspells
+            hint = near(name, [n for n, t in raw.items() if isinstance(t, Mapping) and "use" in t])
+            text = f"{lacking.message}.{hint}" if hint else lacking.message
+            found[found.index(lacking)] = Problem(lacking.where, text)
+        problems += found
         if not name.strip():
             problems.append(Problem(where, "a reward needs a name, got a blank one"))
         if section is not None:

@@ -16,6 +16,8 @@ from grpo_core.graph import inputs_from
 from grpo_core.outcome import Outcome
 from grpo_core.record import to_json
 from grpo_core.recorded.batch import RecordedBatch, Scale
+from grpo_core.replay.script import stop_if_called
+from grpo_core.sections import RewardSection
 from grpo_core.table import FloatArray, ScoreTable
 from grpo_core.totals import Aggregate
 
@@ -81,6 +83,8 @@ class Replay:
         rescore: Rescore = "changed",
         scale: Scale | None = None,
         aggregate: Aggregate | None = None,
+        stand_ins: Mapping[str, Mapping[str, Any]] | None = None,
+        source: str = "",
     ) -> None:
         """Takes the rewards.
 
@@ -90,18 +94,31 @@ class Replay:
                 without a recorded value. Of the others the recorded values are taken.
             scale: What advantages are divided by; None: as in the run.
             aggregate: How rewards are combined; None: as in the run.
+            stand_ins: What the manifest keeps of each reward that was not found and may not be
+                called, by name.
+            source: Where the rewards are from, for errors.
         """
         self._composite = composite
         self._rescore = rescore
         self._scale = scale
         self._aggregate = aggregate
-        self._described: Mapping[str, Any] = to_json(composite.describe())
+        self._stand_ins = stand_ins or {}
+        self._source = source
+        self._described: Mapping[str, Any] = to_json(composite.describe()) | self._stand_ins
+        self._reads = {
+            name: set(inputs_from(RewardSection(use=name, inputs=described["inputs"])))
+            for name, described in self._described.items()
+        }
         self.reasons: dict[str, str] = {}
         self.valueless: dict[str, tuple[int, int, str]] = {}
         self._called: Counter[str] = Counter()
 
     def run(self, batches: Iterable[RecordedBatch]) -> Iterator[Replayed]:
-        """Replays the batches, in order."""
+        """Replays the batches, in order.
+
+        Raises:
+            ConfigError: A reward has to be called that was not found.
+        """
         for chunk in self._chunks(batches):
             names = self._to_score(chunk[0])
             for batch, table in zip(chunk, self._tables(chunk, names), strict=True):
@@ -117,11 +134,12 @@ class Replay:
             if why is not None:
                 found.add(entry.name)
                 self.reasons.setdefault(entry.name, why)
-        reads = {e.name: set(inputs_from(e.section)) for e in self._composite.entries}
         while True:
-            more = {n for n, read in reads.items() if n not in found and read & found}
-            more |= {r for n in found for r in reads[n] if r not in found}
+            more = {n for n, read in self._reads.items() if n not in found and read & found}
+            more |= {r for n in found for r in self._reads[n] if r not in found}
             if not more:
+                called = {n: self.reasons[n] for n in self._composite.names if n in found}
+                stop_if_called(called, self._stand_ins, self._source)
                 return frozenset(found)
             found |= more
             for name in more:
@@ -137,6 +155,8 @@ class Replay:
             return None
         if self._rescore == "all":
             return "all are"
+        if name in self._stand_ins:  # there is no other function than that of the time
+            return None
         changed = value_changes(before, self._described[name])
         return f"changed: {', '.join(changed)}" if changed else None
 

@@ -10,14 +10,15 @@ from typing import Any
 
 from grpo_core.catalog import Catalog
 from grpo_core.composite import PENALTIES, CompositeReward
-from grpo_core.errors import ConfigError, DataError, Problem
-from grpo_core.reader import Draft, make_draft, read_draft
+from grpo_core.errors import ConfigError, DataError, Problem, listed
+from grpo_core.reader import Draft, read_draft
 from grpo_core.record import CONFIG, read_manifest
 from grpo_core.recorded.batch import RecordedBatch, Scale
 from grpo_core.recorded.names import COMPLETIONS
 from grpo_core.recorded.read import read_record
 from grpo_core.replay.again import Replay, Rescore
 from grpo_core.replay.compare import compared
+from grpo_core.replay.script import draft_of_script
 from grpo_core.sections import Mode, ScoringSection
 from grpo_core.totals import Aggregate
 
@@ -28,14 +29,6 @@ _SCALES: dict[object, Scale] = {
     "none": "none",
     False: "none",
 }
-# What the manifest keeps of a reward and a config's section has, too.
-_OF_SECTION = (
-    *("use", "weight", "missing", "transform", "requires", "otherwise", "shadow", "modes"),
-    *("inputs", "options"),
-)
-
-
-_FILE = "file "  # how a manifest's `origin` begins of a reward from a file
 
 
 @dataclass(frozen=True)
@@ -72,10 +65,17 @@ def replay_run(request: Request, catalog: Callable[[Draft], Catalog]) -> dict[st
     """
     torn: list[str] = []
     batches = _batches(request, torn)
-    draft = _draft(request)
+    draft, stand_ins = _draft(request)
     composite = _composite(draft, catalog(draft))
     scale, aggregate = _combining(draft.train)
-    replay = Replay(composite, rescore=request.rescore, scale=scale, aggregate=aggregate)
+    replay = Replay(
+        composite,
+        rescore=request.rescore,
+        scale=scale,
+        aggregate=aggregate,
+        stand_ins=stand_ins,
+        source=str(draft.source),
+    )
     try:
         shown = compared(replay.run(batches), request.rows)
     finally:
@@ -85,6 +85,7 @@ def replay_run(request: Request, catalog: Callable[[Draft], Catalog]) -> dict[st
         "mode": request.mode,
         "scored_again": replay.reasons,
         "notes": [
+            *_went_on(request),
             *_torn(torn),
             *_notes(batches, bool(replay.reasons)),
             *_no_values(replay.valueless),
@@ -97,6 +98,8 @@ def replay_run(request: Request, catalog: Callable[[Draft], Catalog]) -> dict[st
 def _batches(request: Request, torn: list[str]) -> list[RecordedBatch]:
     if not request.run.is_dir():
         raise DataError(f"there is no run directory {request.run}")
+    if elsewhere := _elsewhere(request.run):
+        raise DataError(elsewhere)
     batches = list(read_record(request.run, request.mode, torn))
     if not batches and torn:
         raise DataError(f"no generation of {request.run / COMPLETIONS} is whole: {torn[0]}")
@@ -108,28 +111,27 @@ def _batches(request: Request, torn: list[str]) -> list[RecordedBatch]:
     return batches
 
 
+def _elsewhere(run: Path) -> str:
+    """Says which folder to give where this one is above or below a run's; "" if it is a run's."""
+    if (run / COMPLETIONS).is_dir():
+        return ""
+    if run.absolute().name == COMPLETIONS:
+        return f"{run} holds the completions of a run; give the run's directory, {run.parent}"
+    runs = [str(folder.parent) for folder in sorted(run.glob(f"*/{COMPLETIONS}"))]
+    return f"{run} is no run's directory; give that of a run: {listed(runs)}" if runs else ""
+
+
 _NAMES: dict[Mode, str] = {"train": "training", "eval": "evaluations"}
 
 
-def _draft(request: Request) -> Draft:
+def _draft(request: Request) -> tuple[Draft, Mapping[str, Mapping[str, Any]]]:
+    """The rewards, and what the manifest keeps of those that something stands in for."""
     if request.config is not None:
-        return read_draft(request.config, request.overrides)
+        return read_draft(request.config, request.overrides), {}
     path = request.run / CONFIG
     if path.is_file():
-        return read_draft(path, request.overrides)
-    # A script's run: its manifest says what it was made of.
-    manifest = read_manifest(request.run) or {}
-    rewards = {
-        name: {k: v for k, v in described.items() if k in _OF_SECTION and v is not None}
-        for name, described in manifest.get("rewards", {}).items()
-    }
-    for name, described in manifest.get("rewards", {}).items():
-        file, _, attr = str(described.get("use")).rpartition(":")
-        origin = str(described.get("origin", ""))
-        if file.endswith(".py") and origin.startswith(_FILE):
-            # As the script named it, it was beside the script or where that was started.
-            rewards[name]["use"] = f"{origin.removeprefix(_FILE)}:{attr}"
-    return make_draft({"rewards": rewards}, path, request.overrides)
+        return read_draft(path, request.overrides), {}
+    return draft_of_script(request.run, list(request.overrides))
 
 
 def _composite(draft: Draft, catalog: Catalog) -> CompositeReward:
@@ -171,6 +173,26 @@ def _combining(train: Mapping[str, Any]) -> tuple[Scale | None, Aggregate | None
     if problems:
         raise ConfigError(problems)
     return None if scale is None else _SCALES[scale], aggregate
+
+
+def _went_on(request: Request) -> list[str]:
+    """Changes half way: by default all steps are combined as the last ones were."""
+    if request.config is not None:
+        return []
+    manifest = read_manifest(request.run) or {}
+    notes = []
+    for entry in manifest.get("resumed", ()):
+        lines = [line for line in entry["changed"] if line.startswith(_OF_TOTALS)]
+        if lines:
+            notes.append(
+                f"the run went on with changes after step {entry['step']} ({'; '.join(lines)}); "
+                f"all steps are replayed with the newest"
+            )
+    return notes
+
+
+# How lines of a manifest's `resumed` begin that say why recorded totals or advantages are others.
+_OF_TOTALS = ("rewards", "train.scale_rewards ", "train.multi_objective_aggregation ")
 
 
 def _torn(torn: list[str]) -> list[str]:

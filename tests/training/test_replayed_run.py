@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 from docs_pages import ROOT, code, table_under
 from recorded_batches import batch_of
-from short_runs import ours, trained
+from short_runs import ours, theirs, trained
 from test_run import fails, grpo, project  # noqa: F401
 
 from grpo_core import Completion, reward
-from grpo_core.errors import ConfigError
 from grpo_core.recorded.read import read_record
 from grpo_core.recorded.write import CompletionRecord
 from grpo_core.sections import RecordSection
@@ -167,18 +166,78 @@ def test_replay_of_a_run_of_a_script(texts, small):
     assert list(shown["rewards"]) == ["tags", "soft"]
 
 
-def test_replay_of_a_script_whose_function_has_no_name_says_so(texts, small):
+@pytest.fixture
+def of_functions(texts, small):
+    """The run of a script that handed its functions over: a tagged one and two of TRL's style."""
+
     @reward(isolation="inline")
-    def even(completion: Completion) -> float:
+    def even(completion: Completion, given: float | None) -> float:
         """1.0 if the length is even."""
         return float(len(completion.text) % 2 == 0)
 
-    trained(ours({"even": even}, texts, small))
+    def long(completions, **kwargs):
+        return [len(c) / 4 for c in completions]
 
-    result = grpo("replay", str(Path(small["output_dir"]) / "run-001"))
+    def spaced(completions, **kwargs):
+        return [float(c.count(" ")) for c in completions]
 
-    assert isinstance(result.exception, ConfigError)
-    assert "rewards.even.use" in str(result.exception)
+    inputs = {"given": {"reward": "long"}}
+    rewards = {"even": {"use": even, "inputs": inputs}, "long": long}
+    rewards["spaced"] = {"use": spaced, "weight": 0.5}
+    trained(theirs(rewards, texts, small, record="all"))
+    return str(Path(small["output_dir"]) / "run-001")
+
+
+def test_functions_of_a_script_need_not_be_found_where_none_is_called(of_functions):
+    code, shown = replay(of_functions, "--fail-on", "values", "--fail-on", "advantages")
+    assert (code, shown["scored_again"], shown["notes"]) == (0, {}, [])
+
+    code, shown = replay(
+        *(of_functions, "--set", "rewards.long.weight=-2.0", "--set", "rewards.spaced.shadow=true"),
+        *("--set", "rewards.even.requires={ long = 1.0 }", "--set", "rewards.even.otherwise=0.25"),
+    )
+
+    assert (code, shown["scored_again"]) == (0, {})
+    texts = [c.text for b in read_record(Path(of_functions)) for c in b.completions]
+    gated = [float(len(t) % 2 == 0) if len(t) >= 4 else 0.25 for t in texts]
+    totals = [g - 2 * len(t) / 4 for g, t in zip(gated, texts, strict=True)]
+    assert shown["total"]["mean_now"] == pytest.approx(np.mean(totals))
+    assert shown["rewards"]["spaced"]["decides_now"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name", "why"),
+    [
+        (["--score", "all"], "spaced", "to be scored again: all are"),
+        (["--set", "rewards.long.timeout_s=3.0"], "long", "changed: timeout_s"),
+        (
+            ["--set", "rewards.spaced.transform={ clip = [0, 2], rescale = [0, 1] }"],
+            "spaced",
+            "transform.rescale needs its range",
+        ),
+    ],
+)
+def test_function_of_a_script_that_is_needed_is_an_error(
+    of_functions, capsys, monkeypatch, arguments, name, why
+):
+    code, error = fails(capsys, monkeypatch, "replay", of_functions, *arguments)
+
+    assert code == 2
+    assert f" in {of_functions}/manifest.json:\n" in error
+    assert (
+        f"rewards.{name}.use: has to be found ({why}), and was handed over by a script (function "
+        f"in {__name__}), so that no name leads to it; give --config with all rewards, and "
+        f'it there with its file, such as use = "test_replayed_run.py:{name}"'
+    ) in error
+
+
+def test_run_without_config_and_manifest_needs_a_config(two_ranks, capsys, monkeypatch):
+    run, *_ = two_ranks((1, 0), (1, 1))
+
+    code, error = fails(capsys, monkeypatch, "replay", run)
+
+    assert code == 2
+    assert "has neither config.toml nor manifest.json, which say the rewards; give --con" in error
 
 
 @pytest.fixture
@@ -244,9 +303,47 @@ def test_reward_that_gives_no_value_is_noted(two_ranks):
     assert "x gave no value for 4 of 4 completions; the first reason: " in shown["notes"][1]
 
 
+def test_run_that_went_on_with_another_weight_is_noted(project):  # noqa: F811
+    train()
+    again = [*SAME, "rewards.format.weight=0.9", "train.max_steps=3"]
+    settings = [part for text in again for part in ("--set", text)]
+    result = grpo("train", "run.toml", "--resume", "--allow-changed", *settings)
+    assert result.exit_code == 0, result.output
+    note = (
+        "the run went on with changes after step 2 (rewards.format.weight was 0.5 and is 0.9); all "
+        "steps are replayed with the newest"
+    )
+
+    _, shown = replay("runs/first")
+    _, of_config = replay("runs/first", "--config", "runs/first/config.toml")
+
+    assert shown["notes"] == [note]
+    assert of_config["notes"] == []
+
+
+def test_setting_of_a_reward_that_is_misspelt_says_what_may_be_meant(
+    project,  # noqa: F811
+    capsys,
+    monkeypatch,
+):
+    train()
+
+    code, error = fails(
+        capsys, monkeypatch, "replay", "runs/first", "--set", "rewards.fromat.weight=0.1"
+    )
+
+    assert code == 2
+    assert "rewards.fromat.use: is missing. Did you mean 'format'?\n" in error
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (
+            ["runs/first/completions"],
+            "holds the completions of a run; give the run's directory, runs/first\n",
+        ),
+        (["runs"], "runs is no run's directory; give that of a run: runs/first\n"),
         (["nowhere"], "there is no run directory nowhere"),
         (["."], "completions holds no completions of training; a run records them with [record]"),
         (["runs/first", "--score", "some"], "--score: expected one of changed, all, new, got 'som"),
