@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from grpo_core.completion import Completion
 from grpo_core.sections import Mode
+from grpo_core.spread import rows_of
 from grpo_core.table import FloatArray, ScoreTable
 from grpo_core.totals import Aggregate
 
@@ -76,16 +77,10 @@ class RecordedBatch:
         n = max(n - self.start, 0)
         if n >= len(self.completions):
             return self
-        table = self.table
         return dataclasses.replace(
             self,
             completions=self.completions[:n],
-            table=ScoreTable(
-                table.names,
-                table.values[:n],
-                tuple(column[:n] for column in table.outcomes),
-                table.seconds[:n],
-            ),
+            table=rows_of(self.table, range(n)),
             effective=self.effective[:n],
             totals=self.totals[:n],
             advantages=None if self.advantages is None else self.advantages[:n],

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from grpo_core.recorded.batch import RecordedBatch
-from grpo_core.table import ScoreTable
+from grpo_core.spread import joined as joined_tables
 
 
 class TornError(ValueError):
@@ -42,19 +42,14 @@ def joined(parts: Sequence[RecordedBatch]) -> RecordedBatch:
         raise TornError(f"{n} completions are no whole groups of {first.group_size}")
     if world == 1:
         return first
-    tables = [p.table for p in here]
+    ends = np.cumsum([len(p.completions) for p in here]).tolist()
+    rows = [range(end - len(p.completions), end) for p, end in zip(here, ends, strict=True)]
+    table = joined_tables([p.table for p in here], rows)
     advantages = [p.advantages for p in here if p.advantages is not None]
     return dataclasses.replace(
         first,
         completions=[c for p in here for c in p.completions],
-        table=ScoreTable(
-            first.table.names,
-            np.concatenate([t.values for t in tables]),
-            tuple(
-                [o for t in tables for o in t.outcomes[k]] for k in range(len(first.table.names))
-            ),
-            np.concatenate([t.seconds for t in tables]),
-        ),
+        table=table,
         effective=np.concatenate([p.effective for p in here]),
         totals=np.concatenate([p.totals for p in here]),
         advantages=np.concatenate(advantages) if len(advantages) == world else None,
